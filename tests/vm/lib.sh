@@ -61,12 +61,14 @@ vm_image() { echo "$vm_dir/initramfs-$guest"; }
 
 # Makes the image of a guest of the kind that was loaded: what all have, on its own system.
 vm_make_image() {
-  local name programs=("${vm_programs[@]}")
+  local name file folder programs=("${vm_programs[@]}")
   [[ $guest != containers ]] || programs=("${vm_container_programs[@]}")
   [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}" tests/attack/berth_attack_test)
   for name in "${programs[@]}"; do
-    [[ -x $(vm_built "$name") ]] && continue
-    echo "$(vm_built "$name") is missing; build it first: cmake --preset fast && cmake --build build/fast" >&2
+    file=$(vm_built "$name")
+    [[ -x $file ]] && continue
+    folder=${file%"/$name"}
+    echo "$file is missing; build it first: cmake --preset ${folder##*/} && cmake --build $folder" >&2
     return 1
   done
   rm -rf "$vm_root"
