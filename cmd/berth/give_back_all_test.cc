@@ -45,6 +45,7 @@ std::string SetText(const std::string& container, const Counts& counts) {
 struct GiveBackAllTest : testing::Test {
   /// With as many pauses as there are answers, but for the patch.
   Result<void> Run(std::vector<std::string> answers) {
+    api_.reset();  // it may still be sending one of those
     answers_ = std::move(answers);
     api_ = std::make_unique<kube::FakeApi>([this](const kube::Asked& asked, int, int fd) {
       const bool patches = asked.line.starts_with("PATCH");
