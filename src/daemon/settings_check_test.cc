@@ -154,6 +154,15 @@ TEST(SettingsCheckTest, AMachineThatIsPlayedRefusesWhatTheRuntimeThatIsNamedRefu
   EXPECT_EQ("n1", PodRules(*LoadSettings(told.line), /*dry_run=*/true).node_name);
 }
 
+TEST(SettingsCheckTest, ContainersAreStoppedWhereTheFileOrTheCommandLineSaysSo) {
+  DryNode node("", "");
+  EXPECT_FALSE(LoadSettings(node.line)->berth.stop_containers_on_exit);
+  node.line.stop_containers = true;
+  EXPECT_TRUE(LoadSettings(node.line)->berth.stop_containers_on_exit);
+  const DryNode told("stopContainersOnExit: true\n", "");
+  EXPECT_TRUE(LoadSettings(told.line)->berth.stop_containers_on_exit);
+}
+
 TEST(SettingsCheckTest, WhateverAStartRefusesTheCheckRefuses) {
   const std::vector<std::string> kubelet = FieldsOf("KubeletConfiguration");
   const std::vector<std::string> berth = FieldsOf("BerthConfiguration");

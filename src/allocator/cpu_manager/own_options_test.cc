@@ -135,6 +135,7 @@ TEST_F(OwnOptionsTest, IsolatedCpusArePreferredRequiredOrAvoided) {
   Use("isolated=require", "none", machine);
   EXPECT_EQ(Add("a", 4), "IsolatedCPUsError");
   EXPECT_EQ(told, "4 isolated CPUs required, 3 are free");
+  EXPECT_EQ(Add("b", 3), "6-7,14") << "they are just enough";
   Use("isolated=avoid", "none", machine);
   EXPECT_EQ(Add("a", 4), "2-5");
   EXPECT_EQ(Add("b", 8), "1,8-13,15") << "those that are not isolated are just enough";

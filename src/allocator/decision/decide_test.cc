@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "allocator/engine.h"
@@ -389,6 +390,20 @@ TEST(DecideTest, SurvivesAbsurdRequests) {
   Bench bench(kM2, config);
   EXPECT_NE(bench.Add(MakePod("a", {C("c", "9223372036854775807", "8Ei")})), "");
   EXPECT_NE(bench.Add(MakePod("b", {C("c1", "5000000000", "7Ei"), C("c2", "5000000000", "7Ei")})), "");
+}
+
+TEST(DecideTest, ExplainsWhatEachResourceSaidByItsName) {
+  Bench bench(kM2, Aligned(StaticConfig("0"), "best-effort"));
+  bench.inputs.devices = {{"a.com/gpu", {{"d0", {NumaId{1}}, true}}}};
+  Container app = C("c", "1");
+  app.resources.requests["a.com/gpu"] = app.resources.limits["a.com/gpu"] = Q("1");
+  const Explanation e = Explain(bench.node(), bench.ledger(), MakePod("a", {app}), bench.inputs);
+  const auto gpu = std::ranges::find(e.hints, "a.com/gpu", &ResourceHints::resource);
+  ASSERT_NE(gpu, e.hints.end());
+  EXPECT_EQ(gpu->container, "c");
+  ASSERT_TRUE(gpu->hints && !gpu->hints->empty());
+  EXPECT_EQ(gpu->hints->front().nodes, NodeSet{NumaId{1}});
+  EXPECT_NE(std::ranges::find(e.hints, "cpu", &ResourceHints::resource), e.hints.end());
 }
 
 TEST(DecideTest, SaysWhyStepByStep) {

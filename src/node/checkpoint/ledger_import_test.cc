@@ -68,6 +68,7 @@ TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
   ASSERT_TRUE(app.memory);
   EXPECT_EQ(app.devices, (std::vector<DeviceAssignment>{{"v/gpu", {"a", "b"}}}));
   EXPECT_EQ(out.ledger.pods.begin()->second.qos, QosClass::kGuaranteed);
+  EXPECT_EQ(out.ledger.revision, 1U);
 }
 
 Ledger DevicesOnly(const KubeletDeviceState& file, std::vector<std::string>* notes = nullptr) {
@@ -88,6 +89,16 @@ TEST(ImportKubeletTest, WhatPluginsAnsweredAndWhereDevicesAreStaysWithThem) {
   EXPECT_EQ(given.answer->device_nodes.front().permissions, "mrw");
   const DeviceInventory inventory{{"vendor.com/gpu", {{.id = "dev-0"}, {.id = "dev-1"}, {"dev-2", {}, false}}}};
   EXPECT_EQ(FormatKubeletState(ExportDeviceState(ledger, inventory)), FormatKubeletState(*file)) << "and gives it back";
+}
+
+TEST(ImportKubeletTest, ADeviceOnWhatIsNoNodeIsOnNoNode) {
+  KubeletDeviceState file;
+  file.entries.emplace().push_back(
+      {"u", "app", "v/gpu", {{{"-1", {{"a"}}}, {"1", {{"b"}}}, {"8192", {{"c"}}}}}, "CgwKB1ZJU0lCTEUSATA="});
+  const Ledger ledger = DevicesOnly(file);
+  const DeviceAssignment& given = Of(ledger, "u", "app").devices.front();
+  ASSERT_TRUE(given.answer);
+  EXPECT_EQ(given.answer->nodes, (std::map<std::string, NodeSet>{{"a", {}}, {"b", NodeSet{NumaId{1}}}, {"c", {}}}));
 }
 
 TEST(ImportKubeletTest, AnAnswerThatIsNoneIsNotedAndItsDevicesStayTaken) {

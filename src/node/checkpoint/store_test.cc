@@ -182,6 +182,8 @@ TEST(StoreTest, DamageAloneIsAWarning) {
   EXPECT_EQ(LoadFrom(disk, &warnings), std::nullopt);
   EXPECT_EQ(disk.Content("ledger.damaged"), "junk");
   EXPECT_THAT(warnings, testing::Contains(HasSubstr("no copy can be used")));
+  EXPECT_THAT(warnings, testing::Contains(
+                            testing::AllOf(HasSubstr("ledger.damaged"), HasSubstr("holds what could not be used"))));
 }
 
 TEST(StoreTest, ACrashAfterFallingBackStillLeavesAGoodCopy) {
