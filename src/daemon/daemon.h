@@ -102,7 +102,6 @@ class Daemon {
   nri_agent::DeviceSource KubeletsDevices() const;
   Result<void> JoinRuntime();
   void JoinAnew();
-  void PutAllInForce(os::MonoTime now);
 
   // daemon_publish.cc
   Result<void> OpenPublishers(const std::string& version);

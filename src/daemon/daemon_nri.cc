@@ -33,22 +33,23 @@ Result<void> Daemon::OpenWatchedRuntime() {
 }
 
 Result<void> Daemon::OpenNri() {
-  const nri_agent::Helpers helpers{.apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
-                                   .narrow_pool = [this] { return manager_->pool().Narrow(); },
-                                   .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
-                                   .pool_changed = [this] { manager_->pool().Changed(); },
-                                   .pool_in_force = [this] { return manager_->pool().in_force(); },
-                                   .pool_problem = [this] { return manager_->pool().problem(); },
-                                   .changed = [this] { manager_->Sync(); },
-                                   .join_anew = [this] { JoinAnew(); },
-                                   .watch_new_groups =
-                                       [this](bool all_known) {
-                                         if (new_groups_) new_groups_->Begin(all_known);
-                                       },
-                                   .forget_new_groups =
-                                       [this] {
-                                         if (new_groups_) new_groups_->End();
-                                       }};
+  const nri_agent::Helpers helpers{
+      .apply_pool = [this](os::MonoTime now, const os::Slice& slice) { return manager_->pool().Apply(now, slice); },
+      .narrow_pool = [this] { return manager_->pool().Narrow(); },
+      .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
+      .pool_changed = [this] { manager_->pool().Changed(); },
+      .pool_in_force = [this] { return manager_->pool().in_force(); },
+      .pool_problem = [this] { return manager_->pool().problem(); },
+      .changed = [this] { manager_->Sync(); },
+      .join_anew = [this] { JoinAnew(); },
+      .watch_new_groups =
+          [this](bool all_known) {
+            if (new_groups_) new_groups_->Begin(all_known);
+          },
+      .forget_new_groups =
+          [this] {
+            if (new_groups_) new_groups_->End();
+          }};
   agent_ = std::make_unique<nri_agent::NriAllocator>(
       manager_->parts(), *watched_,
       nri_agent::NriAllocatorOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
@@ -128,11 +129,6 @@ Result<void> Daemon::JoinRuntime() {
 void Daemon::JoinAnew() {
   nri_.reset();
   if (auto joined = JoinRuntime(); !joined) log_.Warning(joined.error().message);
-}
-
-void Daemon::PutAllInForce(os::MonoTime now) {
-  while (!manager_->pool().Apply(now, {})) {
-  }
 }
 
 }  // namespace berth::daemon

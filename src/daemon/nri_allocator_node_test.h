@@ -51,20 +51,17 @@ struct NriAllocatorTest : ::testing::Test {
     PodManager& bare = manager->bare();
     agent = std::make_unique<nri_agent::NriAllocator>(
         bare.parts(), *watched, std::move(options),
-        nri_agent::Helpers{.apply_pool =
-                               [&bare](os::MonoTime now) {
-                                 while (!bare.pool().Apply(now, {})) {
-                                 }
-                               },
-                           .narrow_pool = [&bare] { return bare.pool().Narrow(); },
-                           .narrow_ahead = [&bare] { bare.pool().NarrowAhead(); },
-                           .pool_changed = [&bare] { bare.pool().Changed(); },
-                           .pool_in_force = [&bare] { return bare.pool().in_force(); },
-                           .pool_problem = [&bare] { return bare.pool().problem(); },
-                           .changed = [] {},
-                           .join_anew = [this] { ++joins; },
-                           .watch_new_groups = [this](bool all) { watches = all; },
-                           .forget_new_groups = [this] { watches.reset(); }});
+        nri_agent::Helpers{
+            .apply_pool = [&bare](os::MonoTime now, const os::Slice& slice) { return bare.pool().Apply(now, slice); },
+            .narrow_pool = [&bare] { return bare.pool().Narrow(); },
+            .narrow_ahead = [&bare] { bare.pool().NarrowAhead(); },
+            .pool_changed = [&bare] { bare.pool().Changed(); },
+            .pool_in_force = [&bare] { return bare.pool().in_force(); },
+            .pool_problem = [&bare] { return bare.pool().problem(); },
+            .changed = [] {},
+            .join_anew = [this] { ++joins; },
+            .watch_new_groups = [this](bool all) { watches = all; },
+            .forget_new_groups = [this] { watches.reset(); }});
   }
   /// All that was begun is over.
   void Settle() {

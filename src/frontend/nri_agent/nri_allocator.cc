@@ -42,9 +42,9 @@ NriAllocator::NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, Nr
   next_look_at_kubelet_ = parts_.clock.Now() + kBetweenLooksAtKubelet;
 }
 
-/// While it is looked at what a runtime has, what it asks waits.
+/// While it is decided on what a runtime has, what it asks waits.
 bool NriAllocator::Waits(Call call) {
-  if (!looking()) return false;
+  if (!deciding()) return false;
   waiting_.push_back(std::move(call));
   return true;
 }
@@ -165,8 +165,9 @@ void NriAllocator::Tell(const nri::Pod& pod, const nri::Container& container, ru
 
 /// The pod's groups that the runtime has made by now: of its sandbox, and of containers that have been started. Before
 /// that a runtime is at work on a container's group, also one that was killed and left it to a program of its own; what
-/// it holds meanwhile is nobody's mistake, and nothing runs there.
-void NriAllocator::FindGroups(const nri::Pod& pod) {
+/// it holds meanwhile is nobody's mistake, and nothing runs there. `listed`: names of all groups below the pod's, where
+/// they were just read.
+void NriAllocator::FindGroups(const nri::Pod& pod, const std::vector<std::string>* listed) {
   const std::string uid = UidOf(pod);
   cgroup_manager::GroupTable& table = parts_.groups.table();
   const std::string object = pods::ObjectOf(parts_.pods[uid].pod);
@@ -185,7 +186,9 @@ void NriAllocator::FindGroups(const nri::Pod& pod) {
   for (const auto& [name, tracked_container] : tracked_.Know(uid).containers)
     if (tracked_container.runs && !tracked_container.ended && !table.IdsOf(uid).contains(tracked_container.id))
       table.KnowId(uid, name, tracked_container.id);
-  if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.allocations.ledger());
+  cgroup_manager::RuntimeGroups& groups = parts_.groups.runtime_groups();
+  const Ledger& ledger = parts_.allocations.ledger();
+  if (auto found = listed == nullptr ? groups.Find(uid, ledger) : groups.FindAmong(uid, *listed, ledger);
       !found && found.error().code != Code::kNotFound)
     parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
 }
@@ -278,7 +281,7 @@ void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri
   const std::string name = container.name;
   const auto go = [this, uid, name, answer](std::string why_not) {
     if (why_not.empty() && HasOwn(uid, name)) {
-      helpers_.apply_pool(parts_.clock.Now());
+      helpers_.apply_pool(parts_.clock.Now(), {});
       if (!helpers_.pool_in_force()) why_not = NotInForce();
     }
     if (why_not.empty()) PutInPlace(uid, name);

@@ -50,7 +50,8 @@ struct NriAllocatorOptions {
 
 /// What others do for it.
 struct Helpers {
-  std::function<void(os::MonoTime)> apply_pool;  ///< puts the ledger in force, all of it at once
+  /// Puts the ledger in force. False: the slice is over, and there is more to do.
+  std::function<bool(os::MonoTime, const os::Slice&)> apply_pool;
   /// Every container is off CPUs that are another's, at once; false: not before apply_pool has been called.
   std::function<bool()> narrow_pool;
   std::function<void()> narrow_ahead;  ///< of what is being saved: narrow_pool finds it done then
@@ -119,6 +120,7 @@ class NriAllocator {
 
   Synchronizing* looking() { return session_.As<Synchronizing>(); }
   const Synchronizing* looking() const { return session_.As<Synchronizing>(); }
+  bool deciding() const { return looking() && !looking()->saved; }
   bool aside() const { return session_.As<Aside>() != nullptr; }
   bool Waits(Call call);
   bool PassesLook(const nri::Pod& pod, const nri::Container& container);
@@ -146,7 +148,7 @@ class NriAllocator {
   void ClearReason(const std::string& uid, const std::string& name);
   static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
-  void FindGroups(const nri::Pod& pod);
+  void FindGroups(const nri::Pod& pod, const std::vector<std::string>* listed = nullptr);
   const std::string* PathOf(const std::string& uid, const std::string& name) const;
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
@@ -180,7 +182,7 @@ class NriAllocator {
   void GoOnLooking(os::MonoTime now);
   void LookAt(const nri::Pod& pod, const nri::Container& container);
   void Recognize(const nri::Pod& pod, const nri::Container& container);
-  bool SandboxLives(const nri::Pod& pod) const;
+  bool SandboxLives(const nri::Pod& pod, const std::string& path, const Result<std::vector<std::string>>& groups) const;
   void LookAtPod(std::size_t index);
   bool LacksItsCpus(const std::string& uid, const nri::Container& container) const;
   void EndOthers();
@@ -188,6 +190,7 @@ class NriAllocator {
   void BeginLooking();
   void EndLooking();
   void LookedAt(const Result<void>& saved);
+  void PutDecidedInForce(const os::Slice& slice);
   void RetainCheckpoints();
   void RunWaiting();
 

@@ -43,7 +43,7 @@ void NriAllocator::Synchronize(nri::Inventory inventory) {
 /// have a place for it: who came while berthd was away gets CPUs of his own, if any, after it. One with CPUs of its own
 /// waits until all groups are known that are to leave these.
 bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& container) {
-  if (!looking() || !IsSane(pod, container)) return false;
+  if (!deciding() || !IsSane(pod, container)) return false;
   const std::string uid = UidOf(pod);
   bool& passes = looking()->asked[{uid, container.name}];
   passes = false;
@@ -69,7 +69,10 @@ bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& contain
 /// One walk for each pod: its sandbox, and the groups of all its containers that run.
 void NriAllocator::LookAtPod(std::size_t index) {
   const nri::Pod& pod = looking()->inventory.pods[index];
-  if (!IsSane(pod) || !SandboxLives(pod)) return;  // one that has stopped is listed until it is removed
+  if (!IsSane(pod)) return;
+  const auto path = GroupOf(pod, parts_.groups.site().names().root());
+  const auto groups = path ? parts_.tree.CpusetChildren(*path) : Result<std::vector<std::string>>();
+  if (path && !SandboxLives(pod, *path, groups)) return;  // one that has stopped is listed until it is removed
   looking()->pod_of.emplace(pod.id, index);
   Know(pod);
   std::vector<const nri::Container*>& containers = looking()->containers_of[pod.id];
@@ -82,7 +85,7 @@ void NriAllocator::LookAtPod(std::size_t index) {
     tracked_container.runs = true;
     tracked_container.ended = false;
   }
-  FindGroups(pod);
+  FindGroups(pod, path && groups ? &*groups : nullptr);
   for (const nri::Container* const container : containers)
     if (LacksItsCpus(UidOf(pod), *container)) looking()->late.emplace(UidOf(pod), container->name);
 }
@@ -116,15 +119,14 @@ void NriAllocator::EndOthers() {
   helpers_.changed();
 }
 
-/// The kernel says so: runtimes do not all tell. Where its group is not known there is no reason to doubt it.
-bool NriAllocator::SandboxLives(const nri::Pod& pod) const {
-  const auto path = GroupOf(pod, parts_.groups.site().names().root());
-  if (!path) return true;
-  const auto groups = parts_.tree.CpusetChildren(*path);
+/// The kernel says so: runtimes do not all tell. Where `groups`, those below the pod's, are not known there is no
+/// reason to doubt it.
+bool NriAllocator::SandboxLives(const nri::Pod& pod, const std::string& path,
+                                const Result<std::vector<std::string>>& groups) const {
   if (!groups) return groups.error().code != Code::kNotFound;
   const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
   if (own == groups->end()) return false;
-  const auto runs = parts_.tree.HasProcesses(*path + "/" + *own);
+  const auto runs = parts_.tree.HasProcesses(path + "/" + *own);
   return runs ? *runs : runs.error().code != Code::kNotFound;
 }
 
@@ -222,6 +224,7 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
 
 void NriAllocator::GoOnLooking(os::MonoTime now) {
   const os::Slice slice(parts_.clock, now + kSlice);
+  if (looking()->saved) return PutDecidedInForce(slice);
   while (looking()->next_pod < looking()->inventory.pods.size()) {
     LookAtPod(looking()->next_pod++);
     if (slice.over()) return;
@@ -257,20 +260,32 @@ void NriAllocator::EndLooking() {
 }
 
 void NriAllocator::LookedAt(const Result<void>& saved) {
+  looking()->saving = false;
+  looking()->saved = saved.has_value();
   if (saved) {
     for (const std::string& uid : looking()->gone) Forget(uid);
   } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
     unplaced_.insert(looking()->late.begin(), looking()->late.end());
+    looking()->late.clear();
     retry_unplaced_ = true;
   }
-  helpers_.apply_pool(parts_.clock.Now());
-  if (saved)
-    for (const ContainerKey& late : looking()->late) TellLate(late, "was made while berthd was away");
-  session_.End(saved.has_value());
+  RunWaiting();
+  GoOnLooking(parts_.clock.Now());
+}
+
+/// Who asks now waits for a slice at most: all groups are known, and what he gets is taken from others before he is
+/// answered.
+void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
+  if (!helpers_.apply_pool(parts_.clock.Now(), slice)) return;
+  for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {
+    TellLate(*late.begin(), "was made while berthd was away");
+    late.erase(late.begin());
+    if (slice.over()) return;
+  }
+  session_.End(*looking()->saved);
   RetainCheckpoints();
   if (session_.joined()) helpers_.forget_new_groups();
   helpers_.changed();
-  RunWaiting();
 }
 
 /// Of pods that were refused by an earlier berthd and have gone.
@@ -281,7 +296,7 @@ void NriAllocator::RetainCheckpoints() {
 }
 
 void NriAllocator::RunWaiting() {
-  while (!waiting_.empty() && !looking()) {
+  while (!waiting_.empty() && !deciding()) {
     Call call = std::move(waiting_.front());
     waiting_.pop_front();
     call();

@@ -41,7 +41,7 @@ std::string NriAllocator::NotInForce() const {
 /// Nobody is on CPUs of somebody else's: all that an answer waits for.
 bool NriAllocator::KeepApart() {
   if (helpers_.narrow_pool()) return true;
-  helpers_.apply_pool(parts_.clock.Now());
+  helpers_.apply_pool(parts_.clock.Now(), {});
   return helpers_.pool_in_force();
 }
 
@@ -245,7 +245,7 @@ void NriAllocator::TryAgain(const ContainerKey& who) {
   ClearReason(uid, name);
   const auto placed = [this, who](const Result<void>& saved) {
     if (!saved) return PlaceLater(who);
-    helpers_.apply_pool(parts_.clock.Now());
+    helpers_.apply_pool(parts_.clock.Now(), {});
     TellLate(who, "had to wait for its place");
   };
   if (!parts_.allocations.Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);

@@ -45,7 +45,8 @@ struct Synchronizing {
   os::MonoTime devices_until{};               // the kubelet may tell of devices
   std::optional<DevicesByPod> devices;        // it has, and not all pods were known
   bool saving = false;
-  std::uint64_t number = 0;  ///< differs from that of every other one
+  std::optional<bool> saved;  // all is decided, and whether the ledger has it; it is put in force then
+  std::uint64_t number = 0;   ///< differs from that of every other one
 
   os::MonoTime not_before() const { return std::max(specs_until, devices_until); }
 };

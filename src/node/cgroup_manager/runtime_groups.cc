@@ -15,11 +15,18 @@ Result<void> RuntimeGroups::MoveToPool(const std::string& path, const Ledger& le
   return !written && site_.IsUnderWay(written.error()) ? Result<void>() : written;
 }
 
-/// Runtimes call a container's group "<id>", "crio-<id>" or "cri-containerd-<id>.scope".
 Result<void> RuntimeGroups::Find(const std::string& uid, const Ledger& ledger) {
   const auto pod = table_.pods().find(uid);
   if (pod == table_.pods().end()) return {};
   BERTH_TRY(const std::vector<std::string> groups, site_.tree().CpusetChildren(pod->second));
+  return FindAmong(uid, groups, ledger);
+}
+
+/// Runtimes call a container's group "<id>", "crio-<id>" or "cri-containerd-<id>.scope".
+Result<void> RuntimeGroups::FindAmong(const std::string& uid, const std::vector<std::string>& groups,
+                                      const Ledger& ledger) {
+  const auto pod = table_.pods().find(uid);
+  if (pod == table_.pods().end()) return {};
   std::set<std::string> found;
   for (const std::string& group : groups) {
     std::string path = pod->second + "/" + group;

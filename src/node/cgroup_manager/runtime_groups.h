@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "node/cgroup_manager/group_table.h"
@@ -24,6 +25,8 @@ class RuntimeGroups {
   /// Looks which groups the runtime has made for a pod. The sandbox's goes to the shared pool: it was made with all
   /// CPUs of its pod. Groups whose id is not known (yet) are left as they are.
   Result<void> Find(const std::string& uid, const Ledger& ledger);
+  /// The same with the names of the groups below the pod's, which were just read.
+  Result<void> FindAmong(const std::string& uid, const std::vector<std::string>& groups, const Ledger& ledger);
   /// Writes into the group the runtime made for container `id` what it is not told or leaves out: limits on huge pages,
   /// of all sizes. No group (any more): success. Requires: Find after the container's id was known.
   Result<void> Finish(const Pod& pod, const Container& container, std::string_view id, const Ledger& ledger);
