@@ -1,6 +1,8 @@
 // How long a kubelet's calls take beside others, without a plug-in and with berthd as one, and how long berthd's
-// answers take. A containerd with NRI (tools/get_containerd, $BERTH_CONTAINERD). BERTH_BENCH_PODS: how many of each, 8
-// without; BERTH_BENCH_BESIDE: numbers of containers beside them, "20 50" without.
+// answers take. And how often somebody runs on another's CPU where the runtime is killed and starts a container as soon
+// as it is back. A containerd with NRI (tools/get_containerd, $BERTH_CONTAINERD). BERTH_BENCH_PODS: how many of each, 8
+// without; BERTH_BENCH_BESIDE: numbers of containers beside them, "20 50" without; BERTH_BENCH_RESTARTS: how many, 3
+// without.
 //
 // Skips, and says why, without root or such a containerd.
 #include <fmt/format.h>
@@ -89,6 +91,33 @@ TEST_F(NriBench, CreateAndStart) {
     EXPECT_EQ(0, berthd->Stop());
     joined = false;
   }
+}
+
+/// On a host whose CPUs are all busy berthd may come too late: nothing holds the runtime up until it has joined.
+TEST_F(NriBench, RestartsOfTheRuntime) {
+  StartAndJoin();
+  const PodOnNode own = RunPod("own", "", true);
+  const auto watches =
+      Create(own, "app", 1000, "", 0, {"/overlap_probe", "/hostproc", containerd->cgroup_root(), "watch"});
+  ASSERT_TRUE(watches) << watches.error().message;
+  ASSERT_TRUE(client->Start(*watches));
+  ASSERT_TRUE(berthd->Until("it is alone", [&] { return LogOf(own).find("overlaps 0") != std::string::npos; }))
+      << LogOf(own);
+  const int restarts = ParseDecimal<int>(Setting("BERTH_BENCH_RESTARTS", "3")).value_or(3);
+  for (int i = 0; i < restarts; ++i) {
+    containerd->Kill();
+    containerd->Start(testkit::ContainerdFixture::With::kCriAndNri);
+    const PodOnNode late = RunWhole("late" + std::to_string(i), "burstable", 0);
+    ASSERT_TRUE(berthd->Until("berthd knows it", [&] { return !Gone(late.uid); }));
+    ASSERT_TRUE(Becomes(late.container, "0"));
+    End(late);
+  }
+  int overlaps = 0;
+  const std::string log = LogOf(own);
+  for (const std::string_view line : Split(log, '\n'))
+    overlaps += line.find(" later ") != std::string_view::npos ? 1 : 0;
+  fmt::print("{} restarts of the runtime: {} processes on another's CPU\n{}", restarts, overlaps,
+             overlaps == 0 ? "" : log);
 }
 
 }  // namespace

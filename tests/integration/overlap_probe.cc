@@ -1,14 +1,17 @@
 // First act of a container with CPUs of its own: who else may run on them at this moment? Static, so that it runs in
 // any image.
 //
-//   overlap_probe PROC ROOT    PROC: where the host's /proc is mounted; ROOT: part of the cgroup paths to look at
+//   overlap_probe PROC ROOT [watch]
 //
+// PROC is where the host's /proc is mounted, ROOT a part of the cgroup paths to look at.
 // Prints "cpus LIST overlaps N" and a line for each process that may run on a CPU of LIST and is in a group below ROOT
-// that is not the probe's own pod's, or is in its pod's and is no sandbox. Then sleeps until it is ended. It has to see
-// at least itself: where groups are hidden by a cgroup namespace (v2, containers that are not privileged) it fails.
+// that is not the probe's own pod's, or is in its pod's and is no sandbox. Then sleeps until it is ended; `watch`:
+// looks on until then, and prints "later PID NAME GROUP" for each process that comes to run there. It has to see at
+// least itself: where groups are hidden by a cgroup namespace (v2, containers that are not privileged) it fails.
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -88,10 +92,31 @@ std::vector<Seen> Look(const std::string& proc, const std::string& root, const s
   return out;
 }
 
+bool IsRunc(const Seen& seen) { return seen.name.rfind("runc", 0) == 0; }
+
+/// Whether it belongs there: the probe itself, its pod's sandbox, or runc that is making one of both.
+bool IsOurs(const Seen& seen, const std::string& pod) {
+  return seen.group.rfind(pod, 0) == 0 && (IsRunc(seen) || seen.name == "overlap_probe" || seen.name == "sleep");
+}
+
+/// Until `ends` comes. Of runc that starts something else nobody can say yet where that will be.
+void Watch(const std::string& proc, const std::string& root, const std::vector<bool>& cpus, const std::string& pod,
+           const sigset_t& ends) {
+  std::set<std::string> told;
+  const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+  while (::sigtimedwait(&ends, nullptr, &pause) < 0)
+    for (const Seen& seen : Look(proc, root, cpus)) {
+      if (IsRunc(seen) || IsOurs(seen, pod) || !told.insert(seen.pid).second) continue;
+      std::printf("later %s %s %s\n", seen.pid.c_str(), seen.name.c_str(), seen.group.c_str());
+      std::fflush(stdout);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  const bool watches = argc == 4 && std::strcmp(argv[3], "watch") == 0;
+  if (argc != 3 && !watches) return 2;
   const std::string mine = LineOf(ReadAll("/proc/self/status"), "Cpus_allowed_list:");
   const std::vector<bool> cpus = Parse(mine);
   const std::vector<Seen> found = Look(argv[1], argv[2], cpus);
@@ -108,12 +133,10 @@ int main(int argc, char** argv) {
   std::string lines;
   int overlaps = 0;
   for (const Seen& seen : found) {
-    const bool ours = seen.group.rfind(pod, 0) == 0;
-    const bool runc = seen.name.rfind("runc", 0) == 0;
-    if (ours && (runc || seen.name == "overlap_probe" || seen.name == "sleep")) continue;  // sleep: the sandbox
+    if (IsOurs(seen, pod)) continue;
     const bool stays = std::any_of(again.begin(), again.end(),
                                    [&](const Seen& other) { return other.pid == seen.pid && other.name == seen.name; });
-    if (runc && !stays) continue;
+    if (IsRunc(seen) && !stays) continue;
     ++overlaps;
     lines += seen.pid + " " + seen.name + " " + seen.group + "\n";
   }
@@ -123,6 +146,10 @@ int main(int argc, char** argv) {
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  if (watches) {
+    Watch(argv[1], argv[2], cpus, pod, set);
+    return 0;
+  }
   int signal = 0;
   ::sigwait(&set, &signal);
   return 0;
