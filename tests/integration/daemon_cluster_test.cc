@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -48,11 +49,20 @@ constexpr std::array<std::string_view, 5> kUsualErrors = {
     "failed to find pid namespace of init process",
 };
 
-/// Steps of the long test; BERTH_CLUSTER_STEPS makes it longer.
-int Steps(int usual) {
-  const char* const text = std::getenv("BERTH_CLUSTER_STEPS");
+/// A number of the environment.
+int Setting(const char* name, int usual) {
+  const char* const text = std::getenv(name);
   return text != nullptr ? ParseDecimal<int>(text).value_or(usual) : usual;
 }
+/// Steps of the long tests.
+int Steps(int usual) { return Setting("BERTH_CLUSTER_STEPS", usual); }
+
+/// What a Deployment's container does, and what it needs for that.
+struct Work {
+  std::string script = "trap 'exit 0' TERM; sleep 1000 & wait";
+  std::string of_container;  ///< more fields, as JSON, each after a comma
+  std::string of_pod;
+};
 
 class DaemonClusterTest : public testkit::ClusterTest {
  protected:
@@ -93,23 +103,32 @@ class DaemonClusterTest : public testkit::ClusterTest {
     ASSERT_TRUE(berthd_->Until("berthd has joined", [&] { return berthd_->CountEvents("RuntimeJoined") > 0; }));
   }
 
+  static constexpr std::array kVictims = {"berthd", "containerd", "kubelet"};
+  void KillAndStart(const std::string& victim) {
+    if (victim == "berthd") {
+      berthd_->Kill();
+      return Start();
+    }
+    for (const char* const verb : {"kill", "start"})
+      ASSERT_EQ(0, std::system(Join({testkit::SourcePath("tools/cluster"), verb, dir_, victim}, " ").c_str()));
+  }
+
   kube::Target Deployment(const std::string& name, const std::string& subresource = "") const {
     return {.resource = {.group = "apps", .plural = "deployments"},
             .namespace_ = space_,
             .name = name,
             .subresource = subresource};
   }
-  void MakeDeployment(const std::string& name, const std::string& resources, int replicas) {
+  void MakeDeployment(const std::string& name, const std::string& resources, int replicas, const Work& work = {}) {
     const auto made = client_->Create(
         Deployment(""),
         R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name + R"("},"spec":{"replicas":)" +
             std::to_string(replicas) + R"(,"selector":{"matchLabels":{"app":")" + name +
             R"("}},"template":{"metadata":{"labels":{"app":")" + name +
-            R"("}},"spec":{"terminationGracePeriodSeconds":1,"hostNetwork":true,"automountServiceAccountToken":false,)"
-            R"("containers":[{"name":"app","image":")" +
-            kImage +
-            R"(","imagePullPolicy":"Never","command":["/bin/sh","-c","trap 'exit 0' TERM; sleep 1000 & wait"],"resources":)" +
-            resources + "}]}}}}");
+            R"("}},"spec":{"terminationGracePeriodSeconds":1,"hostNetwork":true,"automountServiceAccountToken":false)" +
+            work.of_pod + R"(,"containers":[{"name":"app","image":")" + kImage +
+            R"(","imagePullPolicy":"Never","command":["/bin/sh","-c",")" + work.script + "\"]" + work.of_container +
+            R"(,"resources":)" + resources + "}]}}}}");
     ASSERT_TRUE(made) << made.error().message;
   }
   void Scale(const std::string& name, int replicas) {
@@ -294,29 +313,97 @@ TEST_F(DaemonClusterTest, PodsMadeWhileBerthdWasAwayAreInTheirPlaceSoonAfterItIs
   EXPECT_TRUE(Eventually("that is told", [&] { return berthd_->CountEvents("PlacedLate") == kShared + 1; }));
 }
 
+/// The runtime waits for berthd in the hook of the first of them, and cuts it off then.
+TEST_F(DaemonClusterTest, AHookWithoutAnAnswerCostsAKubeletNothingButTheWait) {
+  MakeDeployment("part", kBurstable, 1);
+  ASSERT_TRUE(Eventually("it runs", [&] { return Ready("part") == 1; }));
+  ::kill(berthd_->pid(), SIGSTOP);
+  MakeDeployment("own", kGuaranteed, 1);
+  Scale("part", 2);
+  EXPECT_TRUE(Eventually("all run without berthd", [&] { return Ready("own") == 1 && Ready("part") == 2; }));
+  ::kill(berthd_->pid(), SIGCONT);
+  EXPECT_TRUE(BecomesRight("when berthd goes on"));
+  EXPECT_EQ("", KubeletErrors());
+}
+
+/// A start of a container that looks at its first instruction who else may run on its CPU; every other time berthd,
+/// containerd or kubelet is killed meanwhile. One that was made while nobody asked berthd has all CPUs at first, and is
+/// promised none. BERTH_CLUSTER_STARTS: how many.
+TEST_F(DaemonClusterTest, WhoIsMadeWithACpuHasItAloneWhateverIsKilled) {
+  const std::string said = berthd_->Dir("said");
+  std::filesystem::create_directory(said);
+  const Work waits{.script = "trap 'exit 0' TERM; tail -f /dev/null & wait", .of_container = "", .of_pod = ""};
+  MakeDeployment("part", kBurstable, 1, waits);
+  MakeDeployment("rest", kBestEffort, 1, waits);
+  MakeDeployment(
+      "own", kGuaranteed, 0,
+      {.script = "exec /overlap_probe /hostproc " + root_ + " >>/said/own",
+       .of_container =
+           R"(,"securityContext":{"privileged":true},"volumeMounts":[{"name":"proc","mountPath":"/hostproc"},)"
+           R"({"name":"probe","mountPath":"/overlap_probe"},{"name":"said","mountPath":"/said"}])",
+       .of_pod = R"(,"volumes":[{"name":"proc","hostPath":{"path":"/proc"}},{"name":"probe","hostPath":{"path":")" +
+                 std::string(BERTH_OVERLAP_PROBE) + R"("}},{"name":"said","hostPath":{"path":")" + said + R"("}}])"});
+  ASSERT_TRUE(Eventually("the others run", [&] { return Ready("part") == 1 && Ready("rest") == 1; }));
+  ASSERT_TRUE(BecomesRight("before it begins"));
+  const std::uint64_t seed = 20261129;
+  std::mt19937_64 random(seed);
+  const int starts = Setting("BERTH_CLUSTER_STARTS", 6);
+  int alone = 0;
+  int late = 0;
+  for (int start = 0; start < starts; ++start) {
+    const std::string victim = start % 2 == 0 ? "" : kVictims[static_cast<std::size_t>(start / 2) % kVictims.size()];
+    SCOPED_TRACE("seed " + std::to_string(seed) + " start " + std::to_string(start) + ", killed: " + victim);
+    std::ofstream(said + "/own").close();
+    Scale("own", 1);
+    if (!victim.empty()) {
+      os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 2'500)(random)));
+      KillAndStart(victim);
+    }
+    std::string words;
+    ASSERT_TRUE(Eventually("it has looked", [&] {
+      words = testkit::ReadText(said + "/own");
+      return words.find("overlaps") != std::string::npos && words.ends_with('\n');
+    })) << words;
+    bool has_one = false;
+    for (const std::string_view line : Split(words, '\n')) {
+      const std::vector<std::string_view> parts = SplitWords(line);
+      if (parts.size() < 3) continue;
+      if (parts[0] != "cpus") {  // of a process beside it; those of sandboxes, which are called sleep here, do nothing
+        EXPECT_TRUE(!has_one || parts[1] == "sleep") << words;
+        continue;
+      }
+      has_one = testkit::Cpus(std::string(parts[1])).Count() == 1;
+      ++(has_one ? alone : late);
+      EXPECT_TRUE(has_one || !victim.empty()) << words;
+    }
+    Scale("own", 0);
+    ASSERT_TRUE(Eventually("it has gone", [&] {
+      const std::vector<Json> pods = Pods();
+      return std::ranges::none_of(pods, [](const Json& pod) { return pod["metadata"]["labels"]["app"] == "own"; });
+    }));
+    ASSERT_TRUE(BecomesRight("after it"));
+  }
+  EXPECT_GE(alone, starts / 2);
+  std::cout << starts << " starts: " << alone << " were alone on their CPU from the first instruction, " << late
+            << " were made while nobody asked berthd\n";
+}
+
 TEST_F(DaemonClusterTest, KillsOfBerthdRuntimeAndKubeletAtAnyMomentAreOvercome) {
   MakeDeployment("own", kGuaranteed, 0);
   MakeDeployment("part", kBurstable, 1);
   ASSERT_TRUE(Eventually("it runs", [&] { return Ready("part") == 1; }));
-  const std::string cluster = testkit::SourcePath("tools/cluster");
   const std::uint64_t seed = 20261125;
   std::mt19937_64 random(seed);
   const int steps = Steps(6);
   for (int step = 0; step < steps; ++step) {
-    const std::string victim = std::array{"berthd", "containerd", "kubelet"}[static_cast<std::size_t>(step) % 3];
+    const std::string victim = kVictims[static_cast<std::size_t>(step) % kVictims.size()];
     SCOPED_TRACE("seed " + std::to_string(seed) + " step " + std::to_string(step) + ", " + victim + " is killed");
     const int own = step % 2 == 0 ? 1 : 0;
     const int part = 1 + step % 3;
     Scale("own", own);
     Scale("part", part);
     os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 2'500)(random)));
-    if (victim == "berthd") {
-      berthd_->Kill();
-      Start();
-    } else {
-      ASSERT_EQ(0, std::system((cluster + " kill " + dir_ + " " + victim).c_str()));
-      ASSERT_EQ(0, std::system((cluster + " start " + dir_ + " " + victim).c_str()));
-    }
+    KillAndStart(victim);
     ASSERT_TRUE(Eventually("as many run as shall", [&] { return Ready("own") == own && Ready("part") == part; }));
     ASSERT_TRUE(BecomesRight("after it"));
     EXPECT_EQ("", berthd_->Repairs()) << berthd_->output();
