@@ -81,6 +81,7 @@ class DaemonClusterTest : public testkit::ClusterTest {
     if (client_ == nullptr) return;
     for (const char* const name : {"own", "part", "rest"}) static_cast<void>(client_->Delete(Deployment(name)));
     EXPECT_TRUE(Eventually("no pod is left", [&] { return Pods().empty(); }));
+    EXPECT_TRUE(refuses_ || !KubeletErrors().contains("berth: ")) << "berthd's own words:\n" << KubeletErrors();
     ClusterTest::TearDown();
     berthd_.reset();
   }
@@ -242,6 +243,7 @@ class DaemonClusterTest : public testkit::ClusterTest {
 
   std::string root_;
   std::size_t kubelet_said_ = 0;  // bytes of its log before this test
+  bool refuses_ = false;          // berthd is to refuse a container
   std::optional<DaemonFixture> berthd_;
 };
 
@@ -269,6 +271,7 @@ TEST_F(DaemonClusterTest, DeploymentsOfEveryClassGrowAndShrinkAndTheKernelHasWha
 }
 
 TEST_F(DaemonClusterTest, WhyAContainerIsNotMadeStandsInItsPodAndItIsMadeWhenThereIsRoom) {
+  refuses_ = true;
   MakeDeployment("own", kGuaranteed, 2);
   ASSERT_TRUE(Eventually("one of them runs", [&] { return Ready("own") == 1; }));
   EXPECT_TRUE(Eventually("the other says why", [&] {
@@ -379,7 +382,9 @@ TEST_F(DaemonClusterTest, WhoIsMadeWithACpuHasItAloneWhateverIsKilled) {
     Scale("own", 0);
     ASSERT_TRUE(Eventually("it has gone", [&] {
       const std::vector<Json> pods = Pods();
-      return std::ranges::none_of(pods, [](const Json& pod) { return pod["metadata"]["labels"]["app"] == "own"; });
+      const Json known = berthd_->Get("/v1/pods");  // until then its CPU is not free
+      return known.is_object() && !known.dump().contains("\"own-") &&
+             std::ranges::none_of(pods, [](const Json& pod) { return pod["metadata"]["labels"]["app"] == "own"; });
     }));
     ASSERT_TRUE(BecomesRight("after it"));
   }
