@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -249,7 +250,7 @@ void NriAllocator::EndLooking() {
     return BeginLooking();
   }
   if (looking()->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
-  Ledger next = *looking()->ledger;
+  Ledger next = *std::exchange(looking()->ledger, std::nullopt);
   next.revision = looking()->base + 1;
   const auto then = [this, number = looking()->number](const Result<void>& saved) {
     if (looking() && looking()->number == number) LookedAt(saved);
