@@ -206,6 +206,7 @@ class FakeTree final : public cgroup::Tree {
   Result<CgroupValues> Read(std::string_view path) override { return tree_.Read(path); }
   Result<CpuSet> ReadCpus(std::string_view path) override {
     ++looks;
+    if (cpus_take > os::Millis(0)) clock_.Advance(cpus_take);
     return cgroup::Tree::ReadCpus(path);
   }
   Result<cgroup::Cpuset> ReadCpuset(std::string_view path) override {
@@ -294,6 +295,7 @@ class FakeTree final : public cgroup::Tree {
   int walks = 0;  // at groups below one
   bool refuse_narrowing = false;
   os::Millis look_takes{0};  // time that passes in a look at one group
+  os::Millis cpus_take{0};   // where only its CPUs are read
   bool refuse_memory = false;
   std::set<std::string> answers_late;  // groups that are made, but who asked for one is to ask again
   bool waits_for_answer = false;       // to such a question

@@ -892,6 +892,21 @@ TEST_F(LookedAtTest, ItEndsHoweverManyComeMeanwhile) {
   EXPECT_LT(made, 60);
 }
 
+/// Each of them changes the ledger, and a slice is too short for all cpusets.
+TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
+  host.tree.cpus_take = os::Millis(1);
+  BeginLook();
+  for (int i = 0; i < 200 && !agent->Started(); ++i) {
+    const nri::Pod pod = MakePod("n" + std::to_string(i), "burstable");
+    agent->Create(pod, ContainerIn(pod, "app", 0), Asked<nri::Creation>());
+    manager->executor().RunAll();
+    agent->Tick(host.clock.Now());
+    manager->executor().RunAll();
+  }
+  EXPECT_TRUE(agent->Started());
+  EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
+}
+
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.
 struct NriAllocatorManyPodsTest : NriAllocatorTest {
   NriAllocatorManyPodsTest() : NriAllocatorTest("pack:2 numa:4 core:16 pu:2") {}

@@ -18,6 +18,7 @@ namespace {
 constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
 constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
 constexpr int kMostBegunAgain = 3;            // then nobody is let through, so that it ends
+constexpr int kMostSlices = 100;              // of what was decided; then all of it at once, for the same reason
 
 bool Runs(const nri::Container& container) {
   return container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
@@ -225,7 +226,7 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
 
 void NriAllocator::GoOnLooking(os::MonoTime now) {
   const os::Slice slice(parts_.clock, now + kSlice);
-  if (looking()->saved) return PutDecidedInForce(slice);
+  if (looking()->saved) return PutDecidedInForce(looking()->slices++ < kMostSlices ? slice : os::Slice());
   while (looking()->next_pod < looking()->inventory.pods.size()) {
     LookAtPod(looking()->next_pod++);
     if (slice.over()) return;
@@ -275,7 +276,8 @@ void NriAllocator::LookedAt(const Result<void>& saved) {
 }
 
 /// Who asks now waits for a slice at most: all groups are known, and what he gets is taken from others before he is
-/// answered.
+/// answered. The start of a container with CPUs of its own alone waits for all of it. What changes the ledger meanwhile
+/// has the kernel's cpusets looked at anew.
 void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
   if (!helpers_.apply_pool(parts_.clock.Now(), slice)) return;
   for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {

@@ -46,6 +46,7 @@ struct Synchronizing {
   std::optional<DevicesByPod> devices;        // it has, and not all pods were known
   bool saving = false;
   std::optional<bool> saved;  // all is decided, and whether the ledger has it; it is put in force then
+  int slices = 0;             // of that
   std::uint64_t number = 0;   ///< differs from that of every other one
 
   os::MonoTime not_before() const { return std::max(specs_until, devices_until); }
