@@ -25,6 +25,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -176,7 +177,8 @@ class Pods {
     const std::string dir = mount_ + path;
     const std::string above = fs::path(dir).parent_path();
     if (!v1_) Write(above + "/cgroup.subtree_control", "+cpuset");
-    Must(fs::create_directory(dir), "cannot make " + dir);
+    std::error_code error;
+    Must(fs::create_directory(dir, error), "cannot make " + dir);
     if (v1_)
       for (const char* const file : {"/cpuset.cpus", "/cpuset.mems"})
         Write(dir + file, testkit::ReadIfThere(above + file));
