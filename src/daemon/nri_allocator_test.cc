@@ -782,6 +782,7 @@ TEST_F(NriAllocatorTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
 
 /// Forty pods that run already, each of which takes a millisecond to look at.
 struct LookedAtTest : NriAllocatorTest {
+  using NriAllocatorTest::NriAllocatorTest;
   void BeginLook() {
     Boot();
     for (int i = 0; i < 40; ++i) {
@@ -794,6 +795,15 @@ struct LookedAtTest : NriAllocatorTest {
     host.tree.look_takes = os::Millis(1);
     agent->Synchronize(all);
     agent->Tick(host.clock.Now());
+  }
+  /// It was decided on all of them, and a first slice of that is in force.
+  bool BecomesSaved() {
+    const auto saved = [this] { return host.store.saved && host.store.saved->ledger.pods.size() == all.pods.size(); };
+    for (int i = 0; i < 100 && !saved(); ++i) {
+      agent->Tick(host.clock.Now());
+      manager->executor().RunAll();
+    }
+    return saved();
   }
   std::ptrdiff_t FirstEvent(const std::string& reason) {
     const auto& events = host.events.events();
@@ -857,12 +867,7 @@ TEST_F(LookedAtTest, OneThatIsMadeAnewMeanwhileIsTheNewOne) {
 
 TEST_F(LookedAtTest, WhatWasDecidedIsPutInForceInSlicesAndNobodyWaitsForAllOfIt) {
   BeginLook();
-  const auto saved = [this] { return host.store.saved && host.store.saved->ledger.pods.size() == all.pods.size(); };
-  for (int i = 0; i < 100 && !saved(); ++i) {
-    agent->Tick(host.clock.Now());
-    manager->executor().RunAll();
-  }
-  ASSERT_TRUE(saved());
+  ASSERT_TRUE(BecomesSaved());
   EXPECT_GE(CountTold("PlacedLate"), 1U);
   EXPECT_LE(CountTold("PlacedLate"), 12U) << "a slice has ten milliseconds";
   EXPECT_FALSE(agent->Started());
@@ -904,6 +909,36 @@ TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
     manager->executor().RunAll();
   }
   EXPECT_TRUE(agent->Started());
+  EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
+}
+
+struct PinnedLookedAtTest : LookedAtTest {
+  PinnedLookedAtTest() : LookedAtTest("numa:2(memory=4GB) core:4 pu:1", Config()) {}
+  static KubeletConfiguration Config() {
+    KubeletConfiguration out;
+    out.topology_manager_policy = "best-effort";
+    out.memory_manager_policy = "Static";
+    out.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
+    return out;
+  }
+};
+
+TEST_F(PinnedLookedAtTest, MemoryThatWasDecidedIsWrittenBeforeAnybodyLooksAtAllCpusets) {
+  const nri::Pod last = MakePod("z", "");
+  nri::Container own = ContainerIn(last, "app", 2000);
+  own.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(last) + "/" + own.id);
+  all.pods.push_back(last);
+  all.containers.push_back(own);
+  BeginLook();
+  ASSERT_TRUE(BecomesSaved());
+  ASSERT_LT(CountTold("PlacedLate"), all.pods.size());
+  EXPECT_EQ(host.tree.Read(PathOf(last) + "/" + own.id)->mems, NodeSet::Range(0, 0));
+  host.tree.look_takes = os::Millis(0);
+  host.clock.Advance(os::Millis(5'000));
+  manager->bare().Tick(host.clock.Now());  // it looks at all cpusets
+  EXPECT_EQ(0, CountEvents("CgroupRepaired"));
+  EndLook();
   EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
 }
 

@@ -280,6 +280,11 @@ void NriAllocator::LookedAt(const Result<void>& saved) {
 /// has the kernel's cpusets looked at anew.
 void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
   if (!helpers_.apply_pool(parts_.clock.Now(), slice)) return;
+  // Not in slices: a look at all cpusets in between would take nodes that are not written yet for somebody else's
+  // doing.
+  if (helpers_.pool_in_force() && !std::exchange(looking()->memory_put, true))
+    for (const auto& [uid, name] : looking()->late)
+      if (parts_.groups.planner().NodesOf({uid, name}, parts_.allocations.ledger())) PutInPlace(uid, name);
   for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {
     TellLate(*late.begin(), "was made while berthd was away");
     late.erase(late.begin());

@@ -47,6 +47,7 @@ struct Synchronizing {
   bool saving = false;
   std::optional<bool> saved;  // all is decided, and whether the ledger has it; it is put in force then
   int slices = 0;             // of that
+  bool memory_put = false;    // memory nodes of those in `late` are written
   std::uint64_t number = 0;   ///< differs from that of every other one
 
   os::MonoTime not_before() const { return std::max(specs_until, devices_until); }
