@@ -57,7 +57,7 @@ void NriAllocator::AskForAllDevices() {
     if (looking()) looking()->devices_until = os::MonoTime();
     if (all) TakeAllDevices(*std::move(all));
   });
-  if (awaited && looking()) looking()->devices_until = parts_.clock.Now() + kAllDevicesPatience;
+  if (awaited && deciding()) looking()->devices_until = parts_.clock.Now() + kAllDevicesPatience;
 }
 
 void NriAllocator::TakeAllDevices(DevicesByPod all) {
