@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -114,7 +116,7 @@ int SleepUntilKilled(void*) {
 }
 
 /// Pods of a kubelet with their groups, in the hierarchy of cpusets alone, and a process in each. The first pod has a
-/// container with a CPU of its own, where there is one to be had. The node's fixture ends and removes all of it.
+/// container with a CPU of its own, where there is one to be had. The node's fixture removes the groups.
 class Pods {
  public:
   explicit Pods(const testkit::DaemonFixture& node) : root_(node.root()) {
@@ -123,6 +125,13 @@ class Pods {
     v1_ = fs::exists(mount_ + "/cpuset.cpus");
     for (const char* const group : {"", "/kubepods", "/kubepods/burstable"}) MakeGroup(root_ + group);
   }
+  /// Before the stacks of the processes go.
+  ~Pods() {
+    for (const int pid : pids_) ::kill(pid, SIGKILL);
+    for (const int pid : pids_) ::waitpid(pid, nullptr, 0);
+  }
+  Pods(const Pods&) = delete;
+  Pods& operator=(const Pods&) = delete;
 
   void Add(int containers) {
     const bool own = inventory_.pods_size() == 0 && testkit::OnlineCpus().Count() > 1;
@@ -188,6 +197,7 @@ class Pods {
     auto& stack = stacks_.emplace_back(std::make_unique<Stack>());
     const int pid = ::clone(&SleepUntilKilled, stack->data() + stack->size(), CLONE_VM | SIGCHLD, nullptr);
     Must(pid > 0, "cannot start another process");
+    pids_.push_back(pid);
     Write(dir + "/cgroup.procs", std::to_string(pid));
   }
 
@@ -197,6 +207,7 @@ class Pods {
   bool v1_ = false;
   pb::SynchronizeRequest inventory_;
   std::vector<std::unique_ptr<Stack>> stacks_;
+  std::vector<int> pids_;
   std::uint64_t ids_ = 0;
   int next_ = 0;
 };
