@@ -168,6 +168,7 @@ class DaemonClusterTest : public testkit::ClusterTest {
     return known.is_object() && !known.dump().contains("\"" + app + "-") &&
            std::ranges::none_of(pods, [&](const Json& pod) { return pod["metadata"]["labels"]["app"] == app; });
   }
+  bool Has(const std::string& app, int replicas) { return replicas == 0 ? HasGone(app) : Ready(app) == replicas; }
   bool Eventually(const std::string& what, const std::function<bool()>& done) {
     for (int i = 0; i < 600; ++i, os::SleepFor(os::Millis(100)))
       if (done()) return true;
@@ -267,7 +268,7 @@ TEST_F(DaemonClusterTest, DeploymentsOfEveryClassGrowAndShrinkAndTheKernelHasWha
     Scale("part", part);
     Scale("rest", rest);
     ASSERT_TRUE(Eventually("step " + std::to_string(step),
-                           [&] { return Ready("own") == own && Ready("part") == part && Ready("rest") == rest; }));
+                           [&] { return Has("own", own) && Ready("part") == part && Ready("rest") == rest; }));
     ASSERT_TRUE(BecomesRight("after step " + std::to_string(step)));
     ASSERT_TRUE(Eventually("it is published after step " + std::to_string(step), [&] { return IsPublished(); }));
   }
@@ -411,8 +412,7 @@ TEST_F(DaemonClusterTest, KillsOfBerthdRuntimeAndKubeletAtAnyMomentAreOvercome) 
     Scale("part", part);
     os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 2'500)(random)));
     KillAndStart(victim);
-    ASSERT_TRUE(Eventually("as many run as shall",
-                           [&] { return (own == 0 ? HasGone("own") : Ready("own") == own) && Ready("part") == part; }));
+    ASSERT_TRUE(Eventually("as many run as shall", [&] { return Has("own", own) && Ready("part") == part; }));
     ASSERT_TRUE(BecomesRight("after it"));
     EXPECT_EQ("", berthd_->Repairs()) << berthd_->output();
   }
