@@ -107,6 +107,7 @@ TEST_F(NriBench, RestartsOfTheRuntime) {
   for (int i = 0; i < restarts; ++i) {
     containerd->Kill();
     containerd->Start(testkit::ContainerdFixture::With::kCriAndNri);
+    ASSERT_TRUE(containerd->Until("it answers", [&] { return client->Sandboxes({}).has_value(); }));
     const PodOnNode late = RunWhole("late" + std::to_string(i), "burstable", 0);
     ASSERT_TRUE(berthd->Until("berthd knows it", [&] { return !Gone(late.uid); }));
     ASSERT_TRUE(Becomes(late.container, "0"));

@@ -46,6 +46,10 @@ Result<void> Daemon::OpenNri() {
           [this](bool all_known) {
             if (new_groups_) new_groups_->Begin(all_known);
           },
+      .settle_new_groups =
+          [this] {
+            if (new_groups_) new_groups_->Settle();
+          },
       .forget_new_groups =
           [this] {
             if (new_groups_) new_groups_->End();
@@ -67,7 +71,6 @@ Result<void> Daemon::OpenNri() {
   return JoinRuntime();
 }
 
-/// Until the runtime has said what there is.
 void Daemon::OpenNewGroups() {
   const cgroup_manager::GroupTable& table = manager_->groups().table();
   auto opened = nri_agent::NewGroups::Open(

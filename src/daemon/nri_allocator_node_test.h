@@ -61,6 +61,7 @@ struct NriAllocatorTest : ::testing::Test {
             .changed = [] {},
             .join_anew = [this] { ++joins; },
             .watch_new_groups = [this](bool all) { watches = all; },
+            .settle_new_groups = [this] { watches.reset(); },
             .forget_new_groups = [this] { watches.reset(); }});
   }
   /// All that was begun is over.

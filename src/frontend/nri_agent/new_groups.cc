@@ -32,6 +32,7 @@ Result<NewGroups> NewGroups::Open(std::string root, Known known, Came came, Prob
 }
 
 void NewGroups::Begin(bool all_known) {
+  settled_ = false;
   if (begun_ && (all_known_ || !all_known)) return;
   End();
   begun_ = true;
@@ -116,7 +117,11 @@ void NewGroups::Take() {
     } else if (entry.what == os::EntryWatch::What::kMade && level->second != Level::kGroup) {
       LookBelow(entry.folder, level->second, entry.name, true);
     } else if (level->second == Level::kGroup && entry.name == "cpuset.cpus") {
-      came_(PathOf(entry.folder));
+      if (settled_ && known_(PathOf(entry.folder))) {
+        Forget(entry.folder);
+      } else {
+        came_(PathOf(entry.folder));
+      }
     } else if (level->second == Level::kPod && entry.name == "cgroup.subtree_control") {
       const std::string below = entry.folder + "/";
       for (auto at = levels_.lower_bound(below); at != levels_.end() && at->first.starts_with(below); ++at)

@@ -1,5 +1,5 @@
-// Cgroups that a runtime makes for containers while no plug-in is joined: found when they appear (inotify on the cpuset
-// hierarchy, from the kubelet's kubepods on), and again when their CPUs are written. Design: docs/design/nri.md.
+// Cgroups that a runtime makes for containers and sandboxes: found when they appear (inotify on the cpuset hierarchy,
+// from the kubelet's kubepods on), and again when their CPUs are written. Design: docs/design/nri.md.
 #ifndef BERTH_FRONTEND_NRI_AGENT_NEW_GROUPS_H_
 #define BERTH_FRONTEND_NRI_AGENT_NEW_GROUPS_H_
 
@@ -30,6 +30,9 @@ class NewGroups {
   /// Groups that come from now on are told. `all_known`: those that were there before are `known`; others are told too.
   /// Again before End: nothing more, unless those that were there before are known only now.
   void Begin(bool all_known);
+  /// A runtime asks about each container now: groups that come are told all the same, each until it is known. Until
+  /// Begin.
+  void Settle() { settled_ = true; }
   void End();
   int fd() const { return watch_.fd(); }  ///< readable when Take has something
   void Take();
@@ -61,6 +64,7 @@ class NewGroups {
   bool begun_ = false;
   bool all_known_ = false;
   bool first_look_ = false;
+  bool settled_ = false;
   std::set<std::string> old_;            // paths of groups that were there at Begin, unless all are known
   std::map<std::string, Level> levels_;  // by directory, of those that are watched, or should be
 };

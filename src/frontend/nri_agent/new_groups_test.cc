@@ -103,6 +103,23 @@ TEST_F(NewGroupsTest, WhatCameBeforeItIsBegunAgainIsNewAllTheSame) {
   EXPECT_THAT(std::exchange(came, {}), Contains("kubepods/burstable/pod1/old")) << "it should be known now";
 }
 
+TEST_F(NewGroupsTest, WhileARuntimeAsksWhatComesIsToldUntilItIsKnown) {
+  new_groups->Begin(false);
+  new_groups->Settle();
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new"));
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new"));
+  known = {"kubepods/burstable/pod1/old", "kubepods/burstable/pod1/new"};
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), IsEmpty());
+  new_groups->Begin(true);
+  Make("kubepods/burstable/pod1/later");
+  known.insert("kubepods/burstable/pod1/later");
+  Write("kubepods/burstable/pod1/later/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/later")) << "nobody asks about it";
+}
+
 /// The kernel has dropped what there was more than it keeps.
 TEST_F(NewGroupsTest, WhatCameWhileEventsWereLostIsTold) {
   new_groups->Begin(false);

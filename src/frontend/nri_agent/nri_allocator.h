@@ -62,6 +62,7 @@ struct Helpers {
   std::function<void()> join_anew;            ///< leaves the runtime and joins it again: it says all there is
   /// From now on Confine is called for groups that come; `all_known`: and for those there that the table does not have.
   std::function<void(bool all_known)> watch_new_groups = [](bool) {};
+  std::function<void()> settle_new_groups = [] {};  ///< of groups in the table it need not be called any more
   std::function<void()> forget_new_groups = [] {};  ///< no longer
 };
 
@@ -87,8 +88,9 @@ class NriAllocator {
   /// Whether all pods of the node that the API server has were told of, and each new one will be.
   void FollowsSpecs(bool follows);
 
-  /// A group below a pod's has come, or its CPUs were written, while no runtime asks: it is kept off the CPUs of others
-  /// at once, as what it holds there is known, else to the shared pool.
+  /// A group below a pod's has come, or its CPUs were written, and the table does not have it: a sandbox's, or one made
+  /// while no runtime asks. It is kept off the CPUs of others at once, as what it holds there is known, else to the
+  /// shared pool.
   void Confine(const std::string& path);
   /// No runtime asks now, or it has not been looked at what it has: groups that come are kept to the shared pool.
   void KeepNewGroups();

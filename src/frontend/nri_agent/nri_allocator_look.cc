@@ -292,7 +292,7 @@ void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
   }
   session_.End(*looking()->saved);
   RetainCheckpoints();
-  if (session_.joined()) helpers_.forget_new_groups();
+  if (session_.joined()) helpers_.settle_new_groups();
   helpers_.changed();
 }
 
