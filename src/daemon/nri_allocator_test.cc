@@ -901,15 +901,18 @@ TEST_F(LookedAtTest, ItEndsHoweverManyComeMeanwhile) {
 TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
   host.tree.cpus_take = os::Millis(1);
   BeginLook();
-  for (int i = 0; i < 200 && !agent->Started(); ++i) {
-    const nri::Pod pod = MakePod("n" + std::to_string(i), "burstable");
+  int made = 0;
+  for (; made < 200 && !agent->Started(); ++made) {
+    const nri::Pod pod = MakePod("n" + std::to_string(made), "burstable");
     agent->Create(pod, ContainerIn(pod, "app", 0), Asked<nri::Creation>());
     manager->executor().RunAll();
     agent->Tick(host.clock.Now());
     manager->executor().RunAll();
   }
   EXPECT_TRUE(agent->Started());
+  EXPECT_LT(made, 60) << "what was read and written is not done again";
   EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
+  for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->bare().parts().pods.at(pod.uid).decisions) << pod.uid;
 }
 
 struct PinnedLookedAtTest : LookedAtTest {

@@ -190,6 +190,7 @@ class NriAllocator {
   void EndOthers();
   void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
+  void TakeIntoLook(const std::string& uid, const std::string& name);
   void EndLooking();
   void LookedAt(const Result<void>& saved);
   void PutDecidedInForce(const os::Slice& slice);

@@ -16,9 +16,9 @@ namespace berth::nri_agent {
 namespace {
 
 constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
+constexpr os::Millis kLongestSlice{500};      // of what was decided: a runtime waits two seconds for an answer
 constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
 constexpr int kMostBegunAgain = 3;            // then nobody is let through, so that it ends
-constexpr int kMostSlices = 100;              // of what was decided; then all of it at once, for the same reason
 
 bool Runs(const nri::Container& container) {
   return container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
@@ -167,7 +167,7 @@ void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
 void NriAllocator::BeginLooking() {
   looking()->ledger = parts_.allocations.newest();
   looking()->node = parts_.allocations.newest_node();
-  looking()->base = looking()->ledger->revision;
+  looking()->base = parts_.allocations.number();
   looking()->next = 0;
   looking()->gone.clear();
   for (const std::string& uid : leaving_) {
@@ -226,7 +226,10 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
 
 void NriAllocator::GoOnLooking(os::MonoTime now) {
   const os::Slice slice(parts_.clock, now + kSlice);
-  if (looking()->saved) return PutDecidedInForce(looking()->slices++ < kMostSlices ? slice : os::Slice());
+  if (looking()->saved)  // slices grow with the time it takes, so that it ends however many containers come meanwhile
+    return PutDecidedInForce(
+        os::Slice(parts_.clock, now + std::clamp((now - looking()->saved_at) / 10, os::MonoTime::duration(kSlice),
+                                                 os::MonoTime::duration(kLongestSlice))));
   while (looking()->next_pod < looking()->inventory.pods.size()) {
     LookAtPod(looking()->next_pod++);
     if (slice.over()) return;
@@ -244,15 +247,37 @@ void NriAllocator::GoOnLooking(os::MonoTime now) {
   EndLooking();
 }
 
+/// One that was let through has just been committed: where it has nothing of its own, and comes to the same place among
+/// those decided so far, these stand.
+void NriAllocator::TakeIntoLook(const std::string& uid, const std::string& name) {
+  const Ledger& newest = parts_.allocations.newest();
+  if (!looking() || !looking()->ledger || looking()->base + 1 != parts_.allocations.number()) return;
+  if (std::ranges::find(looking()->gone, uid) != looking()->gone.end()) return;  // it has come back
+  const auto record = newest.pods.find(uid);
+  const Placement* const placed = record == newest.pods.end() ? nullptr : FindPlacement(record->second, name);
+  if (placed == nullptr || IsOwn(placed)) return;
+  const pods::ManagedPod& managed = parts_.pods[uid];
+  const Question question = QuestionOf(managed, name, *looking()->node, nullptr);
+  Decision decision =
+      allocator::DecideContainer(*looking()->node, *looking()->ledger, question.pod, name, question.inputs, nullptr);
+  auto* const admitted = std::get_if<Admit>(&decision);
+  if (admitted == nullptr || !admitted->delta.put) return;
+  Amend(*admitted->delta.put, managed);
+  const Placement* const here = FindPlacement(*admitted->delta.put, name);
+  if (here == nullptr || *here != *placed) return;
+  Apply(*looking()->ledger, admitted->delta);
+  looking()->base = parts_.allocations.number();
+}
+
 /// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
 void NriAllocator::EndLooking() {
-  if (looking()->base != parts_.allocations.newest().revision) {
+  if (looking()->base != parts_.allocations.number()) {
     ++looking()->begun_again;
     return BeginLooking();
   }
   if (looking()->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
   Ledger next = *std::exchange(looking()->ledger, std::nullopt);
-  next.revision = looking()->base + 1;
+  next.revision = parts_.allocations.newest().revision + 1;
   const auto then = [this, number = looking()->number](const Result<void>& saved) {
     if (looking() && looking()->number == number) LookedAt(saved);
   };
@@ -264,8 +289,10 @@ void NriAllocator::EndLooking() {
 void NriAllocator::LookedAt(const Result<void>& saved) {
   looking()->saving = false;
   looking()->saved = saved.has_value();
+  looking()->saved_at = parts_.clock.Now();
   if (saved) {
-    for (const std::string& uid : looking()->gone) Forget(uid);
+    for (const std::string& uid : looking()->gone)
+      if (leaving_.contains(uid)) Forget(uid);  // else it has come back
   } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
     unplaced_.insert(looking()->late.begin(), looking()->late.end());
     looking()->late.clear();
@@ -276,10 +303,10 @@ void NriAllocator::LookedAt(const Result<void>& saved) {
 }
 
 /// Who asks now waits for a slice at most: all groups are known, and what he gets is taken from others before he is
-/// answered. The start of a container with CPUs of its own alone waits for all of it. What changes the ledger meanwhile
-/// has the kernel's cpusets looked at anew.
+/// answered. The start of a container with CPUs of its own alone waits for all of it.
 void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
-  if (!helpers_.apply_pool(parts_.clock.Now(), slice)) return;
+  if (!looking()->applied && !helpers_.apply_pool(parts_.clock.Now(), slice)) return;
+  looking()->applied = looking()->applied || helpers_.pool_in_force();
   // Not in slices: a look at all cpusets in between would take nodes that are not written yet for somebody else's
   // doing.
   if (helpers_.pool_in_force() && !std::exchange(looking()->memory_put, true))

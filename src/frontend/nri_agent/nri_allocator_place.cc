@@ -170,6 +170,7 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
     return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
   }
   if (own) return helpers_.narrow_ahead();
+  TakeIntoLook(uid, name);
   then("");
 }
 

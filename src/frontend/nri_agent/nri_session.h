@@ -34,7 +34,7 @@ struct Synchronizing {
   std::set<std::string> there;                // their uids
   bool pods_known = false;                    // all of them
   std::size_t next = 0;                       // container
-  std::uint64_t base = 0;                     // revision of the ledger it was begun on
+  std::uint64_t base = 0;                     // number of the ledger it was begun on
   std::optional<Ledger> ledger;               // with those decided so far
   std::optional<allocator::Node> node;        // that this ledger is of
   std::vector<std::string> gone;              // uids of those that are not there any more
@@ -46,7 +46,8 @@ struct Synchronizing {
   std::optional<DevicesByPod> devices;        // it has, and not all pods were known
   bool saving = false;
   std::optional<bool> saved;  // all is decided, and whether the ledger has it; it is put in force then
-  int slices = 0;             // of that
+  os::MonoTime saved_at{};    // since when
+  bool applied = false;       // the pool was, since then: what changes it later is not waited for
   bool memory_put = false;    // memory nodes of those in `late` are written
   std::uint64_t number = 0;   ///< differs from that of every other one
 

@@ -6,7 +6,8 @@ namespace berth::cgroup {
 
 // ---- the plan ------------------------------------------------------------------------------------------------------
 
-Result<CpuMove> CpuMove::Plan(const std::vector<std::pair<std::string, CpuSet>>& wanted) {
+Result<CpuMove> CpuMove::Plan(const std::vector<std::pair<std::string, CpuSet>>& wanted,
+                              std::map<std::string, CpuSet> known) {
   std::map<std::string, CpuSet> all;
   for (const auto& [path, cpus] : wanted) {
     if (cpus.empty()) return Fail(Code::kInvalid, "cgroup " + path + " cannot have an empty CPU set");
@@ -20,7 +21,8 @@ Result<CpuMove> CpuMove::Plan(const std::vector<std::pair<std::string, CpuSet>>&
         return Fail(Code::kInvalid, "cgroup " + below->first + " cannot have CPUs " + FormatIds(below->second) +
                                         " below " + path + " with " + FormatIds(cpus));
   }
-  return CpuMove(std::move(all));
+  std::erase_if(known, [&](const auto& set) { return !all.contains(set.first); });
+  return CpuMove(std::move(all), std::move(known));
 }
 
 bool CpuMove::IsUpper(const std::string& path) const {
@@ -64,16 +66,23 @@ Result<bool> CpuMove::Step(Tree& tree, const os::Slice& slice) {
 Result<bool> CpuMove::Read(Tree& tree, const os::Slice& slice) {
   auto next = next_ == 0 ? wanted_.begin() : wanted_.upper_bound(read_to_);
   for (; next != wanted_.end(); ++next) {
-    const auto now = tree.ReadCpus(next->first);
+    const auto known = known_.find(next->first);
+    const auto now = known == known_.end() ? tree.ReadCpus(next->first) : Result<CpuSet>(known->second);
     if (!now && now.error().code != Code::kNotFound) return std::unexpected(now.error());
     if (now)
       (IsUpper(next->first) ? uppers_ : leaves_).push_back({.path = next->first, .want = next->second, .now = *now});
     read_to_ = next->first;
     ++next_;
-    if (slice.over() && next_ < wanted_.size()) return false;
+    if (known == known_.end() && slice.over() && next_ < wanted_.size()) return false;
   }
   for (const Set& leaf : leaves_) involved_ |= leaf.want | leaf.now;
   return true;
+}
+
+void CpuMove::TellLeaves(std::map<std::string, CpuSet>& known) const {
+  for (const Set& leaf : leaves_)
+    if (!leaf.want.empty() && !leaf.unsure) known.emplace(leaf.path, leaf.now);
+  known.insert(known_.begin(), known_.end());
 }
 
 /// They grow from the top and shrink from the bottom.
@@ -103,9 +112,14 @@ Result<void> CpuMove::Write(Tree& tree, Set& set, const CpuSet& cpus) {
   if (done) {
     writes_ += *done;
     set.now = cpus;
+    set.unsure = false;
     return {};
   }
-  if (done.error().code != Code::kNotFound) return std::unexpected(std::move(done).error());
+  if (done.error().code != Code::kNotFound) {
+    set.unsure = true;
+    known_.erase(set.path);
+    return std::unexpected(std::move(done).error());
+  }
   set.now = set.want = CpuSet();  // ended meanwhile
   return {};
 }

@@ -29,27 +29,34 @@ namespace berth::cgroup {
 /// One such move. What it promises holds for any number of pieces it is done in. Thread: that of the tree.
 class CpuMove {
  public:
-  /// `wanted`: as for ApplyCpus. Errors: kInvalid (empty or contradicting sets).
-  static Result<CpuMove> Plan(const std::vector<std::pair<std::string, CpuSet>>& wanted);
+  /// `wanted`: as for ApplyCpus. `known`: what these sets are, of those that need not be read. Errors: kInvalid (empty
+  /// or contradicting sets).
+  static Result<CpuMove> Plan(const std::vector<std::pair<std::string, CpuSet>>& wanted,
+                              std::map<std::string, CpuSet> known = {});
 
   /// Goes on until every set is what it shall be, or the slice is over (false): call it again. What others write to
   /// these sets between two calls is not seen. Errors: as ApplyCpus; a set that could not be written is tried again by
   /// the next call.
   Result<bool> Work(Tree& tree, const os::Slice& slice);
   int writes() const { return writes_; }
+  /// Adds what leaves are now, for a plan that takes this one's place: those that were read or known, and whose last
+  /// write did not fail. Those that `known` has stay as they are there.
+  void TellLeaves(std::map<std::string, CpuSet>& known) const;
 
  private:
   struct Set {
     std::string path;
     CpuSet want;
     CpuSet now;
+    bool unsure = false;  // the last write failed, or somebody is being asked to do it
     CpuSet Surplus() const { return now - want; }
     bool Done() const { return now == want; }
   };
   enum class Stage { kRead, kGrow, kTakeFree, kGiveUp, kExchange, kShrink, kDone };
   enum class Pass { kNothing, kMoved, kSliceOver };
 
-  explicit CpuMove(std::map<std::string, CpuSet> wanted) : wanted_(std::move(wanted)) {}
+  CpuMove(std::map<std::string, CpuSet> wanted, std::map<std::string, CpuSet> known)
+      : wanted_(std::move(wanted)), known_(std::move(known)) {}
   Result<bool> Step(Tree& tree, const os::Slice& slice);
   Result<bool> Read(Tree& tree, const os::Slice& slice);
   bool IsUpper(const std::string& path) const;
@@ -66,6 +73,7 @@ class CpuMove {
   std::optional<CpuId> LendableCpu() const;
 
   std::map<std::string, CpuSet> wanted_;
+  std::map<std::string, CpuSet> known_;  // need not be read
   Stage stage_ = Stage::kRead;
   std::string read_to_;      // kRead: the last path that was read
   std::size_t next_ = 0;     // kGrow, kShrink: of uppers_

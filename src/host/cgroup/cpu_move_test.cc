@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "host/cgroup/host_tree.h"
 #include "testing/fake_cgroups.h"
@@ -125,6 +126,28 @@ TEST_P(ApplyCpusTest, ASliceThatIsOverBringsOneSetForward) {
   EXPECT_EQ(4, move->writes());
   EXPECT_GE(slices, 7) << "four to look, four to write";
   EXPECT_EQ(Cpus("1-3"), host_.Now("kubepods/d"));
+}
+
+TEST_P(ApplyCpusTest, APlanThatTakesTheOthersPlaceGoesOnFromWhereThatWas) {
+  Wanted wanted;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    host_.Add(std::string("kubepods/") + name, Cpus("0-3"));
+    wanted.emplace_back(std::string("kubepods/") + name, Cpus("1-3"));
+  }
+  const os::Slice over(os::SystemClock(), os::MonoTime());
+  std::map<std::string, CpuSet> known{{"kubepods/gone", Cpus("0")}};
+  int plans = 0;
+  for (bool done = false; !done && plans < 20; ++plans) {
+    auto move = CpuMove::Plan(wanted, std::exchange(known, {}));
+    ASSERT_TRUE(move);
+    const auto worked = move->Work(*host_.tree, over);
+    ASSERT_TRUE(worked) << worked.error().message;
+    done = *worked;
+    move->TellLeaves(known);
+    EXPECT_FALSE(known.contains("kubepods/gone"));
+  }
+  EXPECT_LT(plans, 20);
+  for (const auto& [path, cpus] : wanted) EXPECT_EQ(cpus, host_.Now(path));
 }
 
 TEST_P(ApplyCpusTest, ParentsGrowBeforeAndShrinkAfterTheirChildren) {

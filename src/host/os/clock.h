@@ -31,7 +31,8 @@ class Slice {
   Slice() : clock_(SystemClock()), end_(MonoTime::max()) {}
   /// `clock` outlives the slice.
   Slice(const Clock& clock, MonoTime end) : clock_(clock), end_(end) {}
-  bool over() const { return end_ != MonoTime::max() && clock_.Now() >= end_; }
+  bool bounded() const { return end_ != MonoTime::max(); }
+  bool over() const { return bounded() && clock_.Now() >= end_; }
 
  private:
   const Clock& clock_;

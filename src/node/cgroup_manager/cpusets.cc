@@ -14,10 +14,16 @@ constexpr int kLooks = 10;  // at groups somebody is making
 }  // namespace
 
 void Cpusets::Restart() {
+  if (applying_) {
+    const std::map<std::string, CpuSet> put = std::exchange(left_, {});  // beside the move, which did not see it
+    for (const cgroup::CpuMove* const move : {&applying_->first, &applying_->inherited}) move->TellLeaves(left_);
+    for (const auto& [path, cpus] : put) left_.erase(path);
+    cut_off_ = std::move(applying_->online);
+  }
   applying_.reset();
   looks_ = 0;
   looking_.reset();
-  displaced_.Restart();
+  if (!cut_off_) displaced_.Restart();
 }
 
 // ---- in force ------------------------------------------------------------------------------------------------------
@@ -44,19 +50,26 @@ Result<bool> Cpusets::Apply(const Ledger& ledger, const os::Slice& slice) {
 }
 
 Result<bool> Cpusets::GoOnApplying(const Ledger& ledger, const os::Slice& slice) {
+  if (applying_ && applying_->carried && !slice.bounded()) applying_.reset();  // somebody waits for it: all is read
   if (!applying_) {
     BERTH_TRY(Online online, site_.tree().OnlineCpus());
-    left_.clear();
+    // CPUs that go off- or online change sets without a write.
+    const auto before = std::exchange(cut_off_, std::nullopt);
+    const bool carried = before && *before == online && slice.bounded();
+    if (!carried) {
+      left_.clear();
+      displaced_.Restart();
+    }
     WantedCpus wanted = planner_.Cpus(ledger, online);
     BERTH_RETURN_IF_ERROR(GiveOwnSets(wanted));
-    BERTH_TRY(cgroup::CpuMove first, cgroup::CpuMove::Plan(wanted.first));
-    BERTH_TRY(cgroup::CpuMove inherited, cgroup::CpuMove::Plan(wanted.inherited));
+    BERTH_TRY(cgroup::CpuMove first, cgroup::CpuMove::Plan(wanted.first, left_));
+    BERTH_TRY(cgroup::CpuMove inherited, cgroup::CpuMove::Plan(wanted.inherited, std::exchange(left_, {})));
     BERTH_RETURN_IF_ERROR(partitions_.End(ledger));
-    displaced_.Restart();
     applying_ = Applying{.online = std::move(online),
                          .wanted = std::move(wanted),
                          .first = std::move(first),
-                         .inherited = std::move(inherited)};
+                         .inherited = std::move(inherited),
+                         .carried = carried};
   }
   if (!applying_->moved) {
     for (cgroup::CpuMove* const move : {&applying_->first, &applying_->inherited}) {

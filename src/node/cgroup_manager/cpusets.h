@@ -66,7 +66,8 @@ class Cpusets {
   Result<void> Put(const std::string& path, const Ledger& ledger);
   /// Memory of the pod's containers goes where the ledger has it, with the next Apply that comes to its end.
   void MoveMemory(const std::string& uid) { memory_moves_.insert(uid); }
-  /// The next call of either begins anew.
+  /// The next call of either begins anew. Apply does not read again what the one that was under way has read or
+  /// written, if it is done in slices: however often it is begun anew, it comes to its end.
   void Restart();
   /// The CPUs that were online for the last Apply that came to its end; nullopt: none did, or not known. When others
   /// are online now, Apply has to be called.
@@ -81,7 +82,8 @@ class Cpusets {
     WantedCpus wanted;
     cgroup::CpuMove first;
     cgroup::CpuMove inherited;
-    bool moved = false;  // both are done, and partitions made
+    bool carried = false;  // what the one before it had read and written was not read again
+    bool moved = false;    // both are done, and partitions made
   };
   /// Sets that are looked at: those of one list, then those that inherit.
   struct Looking {
@@ -123,7 +125,8 @@ class Cpusets {
   std::set<std::string> memory_moves_;  // uids
   bool own_sets_ = false;               // all containers below classes have sets of their own
   std::set<std::string> to_own_;        // those that do not yet
-  std::map<std::string, CpuSet> left_;  // what groups were left with since Apply last came to its end
+  std::map<std::string, CpuSet> left_;  // what groups were left with since Apply last came to its end, or was begun
+  std::optional<Online> cut_off_;       // what was online for an Apply that was begun anew before its end
   int looks_ = 0;                       // tries in a row at groups somebody is making
   std::optional<Looking> looking_;
 };

@@ -118,6 +118,8 @@ class NodeAllocations {
   void NoteFreed() { ++freed_; }
   /// With everything that is being saved.
   const Ledger& newest() const { return newest_; }
+  /// Of newest(): another number with every change of it, also where it goes back because it could not be saved.
+  std::uint64_t number() const { return number_; }
   /// The node that these books are of.
   const allocator::Node& newest_node() const { return newest_node_; }
   /// Of that one, as it is saved.
