@@ -50,16 +50,17 @@ std::string CureOf(const cgroup::ControllerMount& mount, const std::string& dir)
       mount.mount == dir ? dir : mount.mount, ::geteuid());
 }
 
+std::string IsReadOnly(const cgroup::ControllerMount& mount) {
+  return fmt::format(
+      "cgroup mount {0} is read-only; 'mount -o remount,rw {0}', or start the container berthd is in with writable "
+      "cgroups",
+      mount.mount);
+}
+
 /// The group may be made, or changed if it is there.
 void CheckHierarchy(const cgroup::ControllerMount& mount, const std::string& root, std::vector<std::string>& out) {
   const std::string dir = root == "/" ? mount.mount : mount.mount + root;
-  if (mount.read_only) {
-    out.push_back(
-        fmt::format("cgroup mount {0} is read-only; 'mount -o remount,rw {0}', or start the container berthd "
-                    "is in with writable cgroups",
-                    mount.mount));
-    return;
-  }
+  if (mount.read_only) return out.push_back(IsReadOnly(mount));
   const std::string there = NearestExisting(dir);
   std::vector<std::string> needed{there};
   if (there == dir && mount.v2) needed.push_back(dir + "/cgroup.subtree_control");
@@ -69,6 +70,17 @@ void CheckHierarchy(const cgroup::ControllerMount& mount, const std::string& roo
                                 std::strerror(error), CureOf(mount, dir)));
       return;
     }
+}
+
+/// Of groups that are a kubelet's: their files are written, and no group is made. The root of a hierarchy is no folder
+/// that anybody may write in (0555): the shipped container, whose capabilities are few, could make none there.
+void CheckKubeletsHierarchy(const cgroup::ControllerMount& mount, const std::string& root,
+                            std::vector<std::string>& out) {
+  if (mount.read_only) return out.push_back(IsReadOnly(mount));
+  const std::string file = NearestExisting(root == "/" ? mount.mount : mount.mount + root) + "/cgroup.procs";
+  if (const int error = WhyNotWritable(file); error != 0)
+    out.push_back(fmt::format("cgroups of {}: may not write {} ({}); run berthd as the host's root",
+                              mount.v2 ? "v2" : mount.controller, file, std::strerror(error)));
 }
 
 /// Of the group berthd works in, or of the one that group will be made in.
@@ -114,8 +126,13 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   // systemd makes its groups, and hands them what they need.
   const std::string root = *driver == cgroup::Driver::kSystemd ? "/" : names->root();
   std::set<std::string> seen;
-  for (const cgroup::ControllerMount& mount : layout->controllers)
-    if (seen.insert(mount.mount).second) CheckHierarchy(mount, root, out);
+  for (const cgroup::ControllerMount& mount : layout->controllers) {
+    if (BesideKubelet(settings)) {
+      if (mount.controller == "cpuset") CheckKubeletsHierarchy(mount, root, out);
+    } else if (seen.insert(mount.mount).second) {
+      CheckHierarchy(mount, root, out);
+    }
+  }
   CheckControllers(**fs, *layout, root, out);
   return out;
 }

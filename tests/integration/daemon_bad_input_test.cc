@@ -41,15 +41,27 @@ struct BadFile {
   std::vector<const char*> words;  // parts of it: file, field, cure
 };
 
-TEST_F(DaemonBadInputTest, WithoutRightsItNamesAllThatIsMissingWithTheCure) {
+void BecomeNobody() {
   constexpr unsigned kNobody = 65534;
-  const auto as_nobody = [] {
-    if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(126);
-  };
+  if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(126);
+}
+
+TEST_F(DaemonBadInputTest, BesideAKubeletWithoutRightsItNamesTheGroupsThatItMayNotWrite) {
+  ::chmod(node.Dir(".").c_str(), 0755);
+  std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\n";
+  const auto outcome = node.RunToEnd({"--config", node.Dir("berth.yaml"), "--check-config"}, BecomeNobody);
+  if (outcome.status == 127) GTEST_SKIP() << "an ordinary user may not execute berthd where it was built";
+  EXPECT_EQ(outcome.status, 4) << outcome.output;
+  for (const char* words : {"state directory", "cgroups of", "cgroup.procs", "run berthd as the host's root"})
+    EXPECT_NE(outcome.output.find(words), std::string::npos) << words << " in: " << outcome.output;
+  EXPECT_EQ(outcome.output.find("log directory"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, WithoutRightsItNamesAllThatIsMissingWithTheCure) {
   ::chmod(node.Dir(".").c_str(), 0755);
   for (const bool only_check : {true, false}) {
-    const auto outcome =
-        node.RunToEnd(only_check ? std::vector<std::string>{"--check-config"} : std::vector<std::string>(), as_nobody);
+    const auto outcome = node.RunToEnd(
+        only_check ? std::vector<std::string>{"--check-config"} : std::vector<std::string>(), BecomeNobody);
     if (outcome.status == 127) GTEST_SKIP() << "an ordinary user may not execute berthd where it was built";
     EXPECT_EQ(outcome.status, 4) << outcome.output;
     for (const char* words : {"state directory", "--state-dir", "run directory", "log directory", "cgroups of",

@@ -17,6 +17,7 @@
 #include "containerd_fixture.h"
 #include "daemon_fixture.h"
 #include "runtime/cri/cri_client.h"
+#include "testing/seen_groups.h"
 
 namespace berth {
 
@@ -62,6 +63,14 @@ struct DaemonNriTest : testing::Test {
     return berthd->Until("berthd has joined", [&] { return berthd->CountEvents("RuntimeJoined") >= times; });
   }
 
+  /// The root of groups is as that of a hierarchy, in which a kubelet's pods usually are: without CAP_DAC_OVERRIDE
+  /// nobody makes a group there. Requires: somebody has made one.
+  void CloseRoot() const {
+    for (const std::string& hierarchy : testkit::CgroupMounts()) {
+      const std::string dir = hierarchy + containerd->cgroup_root();
+      if (std::filesystem::exists(dir)) std::filesystem::permissions(dir, std::filesystem::perms(0555));
+    }
+  }
   /// As a kubelet calls the group of a pod; `tier`: "", "burstable", "besteffort".
   std::string GroupOf(const std::string& uid, const std::string& tier) const {
     const std::string& root = containerd->cgroup_root();

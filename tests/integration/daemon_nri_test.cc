@@ -432,6 +432,7 @@ TEST_F(DaemonNriTest, InAContainerThatIsNotPrivilegedItDoesTheSame) {
     if (dir.ends_with(home.container) || dir.ends_with(home.container + ".scope"))
       joins.push_back(dir + "/cgroup.procs");
   ASSERT_FALSE(joins.empty());
+  CloseRoot();
   const auto confine = [&joins] {
     for (const std::string& file : joins) {
       const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);

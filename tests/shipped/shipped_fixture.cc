@@ -241,6 +241,7 @@ ShippedPod ShippedTest::StartPod(const Objects& objects, const YAML::Node& objec
   const auto sandbox = client->RunSandbox(pod.sandbox_spec);
   EXPECT_TRUE(sandbox) << sandbox.error().message;
   pod.sandbox = sandbox.value_or("");
+  CloseRoot();
   for (const YAML::Node& container : pod.spec["initContainers"]) {
     const std::string id = Make(container, pod, volumes);
     pod.containers[TextOf(container["name"])] = id;
