@@ -215,6 +215,7 @@ class FakeTree final : public cgroup::Tree {
     return cgroup::Tree::ReadCpuset(path);
   }
   Result<std::vector<int>> Pids(std::string_view path) override {
+    if (const auto slow = pids_take.find(path); slow != pids_take.end()) clock_.Advance(slow->second);
     std::vector<int> out;
     if (crowded) return tree_.Read(path) ? std::vector<int>{7} : out;
     for (const auto& [id, status] : runtime_.containers)
@@ -294,8 +295,9 @@ class FakeTree final : public cgroup::Tree {
   int looks = 0;  // at CPUs of groups
   int walks = 0;  // at groups below one
   bool refuse_narrowing = false;
-  os::Millis look_takes{0};  // time that passes in a look at one group
-  os::Millis cpus_take{0};   // where only its CPUs are read
+  os::Millis look_takes{0};                                  // time that passes in a look at one group
+  os::Millis cpus_take{0};                                   // where only its CPUs are read
+  std::map<std::string, os::Millis, std::less<>> pids_take;  // in a look at the processes of these groups
   bool refuse_memory = false;
   std::set<std::string> answers_late;  // groups that are made, but who asked for one is to ask again
   bool waits_for_answer = false;       // to such a question

@@ -915,6 +915,83 @@ TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
   for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->bare().parts().pods.at(pod.uid).decisions) << pod.uid;
 }
 
+/// However long it lasts already: whoever asks waits for a slice.
+TEST_F(LookedAtTest, ASliceOfWhatWasDecidedHasHalfASecondAtMost) {
+  BeginLook();
+  ASSERT_TRUE(BecomesSaved());
+  agent->Joined({});
+  host.clock.Advance(os::Millis(3'600'000));
+  host.tree.look_takes = os::Millis(90);
+  const std::uint64_t told = CountTold("PlacedLate");
+  const os::MonoTime before = host.clock.Now();
+  agent->Tick(before);
+  EXPECT_GE(CountTold("PlacedLate"), told + 2);
+  EXPECT_LE(host.clock.Now() - before, os::Millis(600));
+  EXPECT_FALSE(agent->Started());
+  EndLook();
+}
+
+/// All pods are known and it is being decided: on the containers in the inventory, without the pod "back", which has
+/// two CPUs of its own and of which nothing runs any more. To see that takes 20 ms, so the slice is over then.
+struct DecidingTest : LookedAtTest {
+  void BeginDeciding() {
+    BeginLook();
+    EndLook();
+    back = MakePod("back", "");
+    const nri::Container own = Run(back, "app", 2000);
+    Settle();
+    for (const std::string& id : {back.id, own.id}) host.tree.stuck.erase(PathOf(back) + "/" + id);
+    host.tree.look_takes = os::Millis(4);  // three pods in a slice, and one in the last
+    host.tree.pids_take = {{PathOf(back), os::Millis(20)}};
+    agent->Joined({});
+    agent->Synchronize(all);
+    host.tree.walks = 0;
+    while (host.tree.walks < static_cast<int>(all.pods.size()) && !agent->Started()) agent->Tick(host.clock.Now());
+    host.tree.pids_take.clear();
+    EXPECT_FALSE(agent->Started());
+    EXPECT_TRUE(manager->ledger().pods.contains(back.uid));
+  }
+
+  nri::Pod back;
+};
+
+/// Its record is still in force, and what it had is given to nobody else.
+TEST_F(DecidingTest, APodThatComesBackMeanwhileKeepsItsPlace) {
+  BeginDeciding();
+  nri::Pod again = back;
+  again.id += "-2";
+  MakeGroup(PathOf(again) + "/" + again.id);
+  nri::Container own = ContainerIn(again, "app", 2000);
+  own.id += "-2";
+  const auto created = Create(again, own);
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->adjustment.resources.cpus, "1-2");
+  ASSERT_FALSE(agent->Started());
+  EndLook();
+  Settle();
+  EXPECT_TRUE(manager->ledger().pods.contains(back.uid));
+  const nri::Pod db = MakePod("db", "");
+  const auto next = Create(db, ContainerIn(db, "app", 2000));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->adjustment.resources.cpus, "3-4");
+}
+
+/// What is saved next has the revision of what was not.
+TEST_F(DecidingTest, APlaceThatWasSavedAfterAnotherWasNotIsKept) {
+  BeginDeciding();
+  host.store.full = true;
+  const nri::Pod lost = MakePod("lost", "burstable");
+  ASSERT_TRUE(Create(lost, ContainerIn(lost, "app", 0)));
+  host.store.full = false;
+  host.clock.Advance(os::Millis(60'000));
+  const nri::Pod late = MakePod("late", "burstable");
+  ASSERT_TRUE(Create(late, ContainerIn(late, "app", 0)));
+  ASSERT_FALSE(agent->Started());
+  EndLook();
+  Settle();
+  EXPECT_TRUE(manager->ledger().pods.contains(late.uid));
+}
+
 struct PinnedLookedAtTest : LookedAtTest {
   PinnedLookedAtTest() : LookedAtTest("numa:2(memory=4GB) core:4 pu:1", Config()) {}
   static KubeletConfiguration Config() {

@@ -190,6 +190,8 @@ class NriAllocator {
   void EndOthers();
   void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
+  std::optional<LedgerDelta> PlaceIn(const allocator::Node& node, const Ledger& ledger, const std::string& uid,
+                                     const std::string& name);
   void TakeIntoLook(const std::string& uid, const std::string& name);
   void EndLooking();
   void LookedAt(const Result<void>& saved);

@@ -52,14 +52,21 @@ bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& contain
   if (looking()->begun_again >= kMostBegunAgain) return false;
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
-  const allocator::Node& node = parts_.allocations.newest_node();
-  const Question question = QuestionOf(parts_.pods[uid], container.name, node, nullptr);
-  const Decision decision = allocator::DecideContainer(node, parts_.allocations.newest(), question.pod, container.name,
-                                                       question.inputs, nullptr);
-  const auto* const admitted = std::get_if<Admit>(&decision);
-  if (admitted == nullptr || !admitted->delta.put) return false;
-  passes = looking()->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
+  const auto placed = PlaceIn(parts_.allocations.newest_node(), parts_.allocations.newest(), uid, container.name);
+  passes = placed && (looking()->pods_known || !IsOwn(FindPlacement(*placed->put, container.name)));
   return passes;
+}
+
+/// Where it would go, which nobody is told of; nullopt: nowhere.
+std::optional<LedgerDelta> NriAllocator::PlaceIn(const allocator::Node& node, const Ledger& ledger,
+                                                 const std::string& uid, const std::string& name) {
+  const pods::ManagedPod& managed = parts_.pods[uid];
+  const Question question = QuestionOf(managed, name, node, nullptr);
+  Decision decision = allocator::DecideContainer(node, ledger, question.pod, name, question.inputs, nullptr);
+  auto* const admitted = std::get_if<Admit>(&decision);
+  if (admitted == nullptr || !admitted->delta.put) return std::nullopt;
+  Amend(*admitted->delta.put, managed);
+  return std::move(admitted->delta);
 }
 
 bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& container) const {
@@ -252,26 +259,23 @@ void NriAllocator::GoOnLooking(os::MonoTime now) {
 void NriAllocator::TakeIntoLook(const std::string& uid, const std::string& name) {
   const Ledger& newest = parts_.allocations.newest();
   if (!looking() || !looking()->ledger || looking()->base + 1 != parts_.allocations.number()) return;
-  if (std::ranges::find(looking()->gone, uid) != looking()->gone.end()) return;  // it has come back
   const auto record = newest.pods.find(uid);
   const Placement* const placed = record == newest.pods.end() ? nullptr : FindPlacement(record->second, name);
   if (placed == nullptr || IsOwn(placed)) return;
-  const pods::ManagedPod& managed = parts_.pods[uid];
-  const Question question = QuestionOf(managed, name, *looking()->node, nullptr);
-  Decision decision =
-      allocator::DecideContainer(*looking()->node, *looking()->ledger, question.pod, name, question.inputs, nullptr);
-  auto* const admitted = std::get_if<Admit>(&decision);
-  if (admitted == nullptr || !admitted->delta.put) return;
-  Amend(*admitted->delta.put, managed);
-  const Placement* const here = FindPlacement(*admitted->delta.put, name);
-  if (here == nullptr || *here != *placed) return;
-  Apply(*looking()->ledger, admitted->delta);
+  const auto here = PlaceIn(*looking()->node, *looking()->ledger, uid, name);
+  if (!here) return;
+  const Placement* const same = FindPlacement(*here->put, name);
+  if (same == nullptr || *same != *placed) return;
+  Apply(*looking()->ledger, *here);
   looking()->base = parts_.allocations.number();
 }
 
-/// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
+/// Others may have changed the books meanwhile, as CPUs that went offline do, or a pod may have come back to the place
+/// that these still have for it: then all is decided once more.
 void NriAllocator::EndLooking() {
-  if (looking()->base != parts_.allocations.number()) {
+  const bool came_back =
+      std::ranges::any_of(looking()->gone, [this](const std::string& uid) { return !leaving_.contains(uid); });
+  if (came_back || looking()->base != parts_.allocations.number()) {
     ++looking()->begun_again;
     return BeginLooking();
   }

@@ -127,9 +127,11 @@ TEST_F(NodeAllocationsTest, WhenSavingFailsAllThatWasBuiltOnItFailsAndTheLedgerI
   ASSERT_TRUE(Commit(Propose(Pinned("a", "1"))));
   ASSERT_TRUE(Commit(Propose(Pinned("b", "1"))));
   const Proposal late = Propose(Pinned("c", "1"));
+  const std::uint64_t number = allocations.number();
   store.full = true;
   executor.RunAll();
   EXPECT_EQ(ends, (std::vector<bool>{false, false}));
+  EXPECT_GT(allocations.number(), number) << "the next change has the revision of what was not saved";
   EXPECT_EQ(allocations.ledger(), before);
   EXPECT_EQ(allocations.newest(), before);
   EXPECT_NE(allocations.problem().find("No space left"), std::string::npos);
