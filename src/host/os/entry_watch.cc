@@ -30,19 +30,22 @@ Result<EntryWatch> EntryWatch::Open() {
 Result<void> EntryWatch::Add(const std::string& folder) {
   const int id = ::inotify_add_watch(fd_.get(), folder.c_str(), kEntryMask);
   if (id < 0) return FailErrno("watch folder", folder, errno);
+  if (const auto before = ids_.find(folder); before != ids_.end() && before->second != id) Remove(folder);
   folders_.insert_or_assign(id, folder);
+  ids_.insert_or_assign(folder, id);
   return {};
 }
 
 void EntryWatch::Remove(const std::string& folder) {
-  std::erase_if(folders_, [&](const auto& entry) {
-    if (entry.second != folder) return false;
-    ::inotify_rm_watch(fd_.get(), entry.first);
-    return true;
-  });
+  const auto watched = ids_.find(folder);
+  if (watched == ids_.end()) return;
+  ::inotify_rm_watch(fd_.get(), watched->second);
+  folders_.erase(watched->second);
+  ids_.erase(watched);
 }
 
 void EntryWatch::Clear() {
+  ids_.clear();
   for (const auto& [id, folder] : std::exchange(folders_, {})) ::inotify_rm_watch(fd_.get(), id);
 }
 
@@ -52,10 +55,12 @@ EntryWatch::News EntryWatch::Take() {
     if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
     const auto folder = folders_.find(event.wd);
     if (folder == folders_.end()) return;
-    if ((event.mask & IN_IGNORED) != 0)
+    if ((event.mask & IN_IGNORED) != 0) {
+      ids_.erase(folder->second);
       folders_.erase(folder);
-    else if (event.len > 0)
+    } else if (event.len > 0) {
       out.list.push_back({.folder = folder->second, .name = name, .what = WhatOf(event.mask)});
+    }
   });
   return out;
 }

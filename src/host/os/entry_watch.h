@@ -3,6 +3,7 @@
 #define BERTH_HOST_OS_ENTRY_WATCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ class EntryWatch {
   /// Watches nothing yet. Errors: as inotify_init1(2).
   static Result<EntryWatch> Open();
 
-  /// The entries of `folder`, not of its sub-folders, until it is removed. Again: success. Errors: as
-  /// inotify_add_watch(2) (kNotFound: no folder).
+  /// The entries of `folder`, not of its sub-folders, until it is removed. Again: success; where another folder has its
+  /// place now, that one instead. Errors: as inotify_add_watch(2) (kNotFound: no folder).
   Result<void> Add(const std::string& folder);
   /// It is not watched any more. For folders that were removed too: in cgroupfs the kernel keeps watches of them.
   void Remove(const std::string& folder);
@@ -45,6 +46,7 @@ class EntryWatch {
 
   UniqueFd fd_;
   std::map<int, std::string> folders_;
+  std::map<std::string, int, std::less<>> ids_;  // of the same
 };
 
 }  // namespace berth::os

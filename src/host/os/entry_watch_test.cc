@@ -37,5 +37,27 @@ TEST(EntryWatch, TellsWhatIsMadeWrittenAndRemovedUntilAFolderIsNotWatched) {
   EXPECT_EQ("folder removed\n", Said(*watch));
 }
 
+TEST(EntryWatch, WatchesTheFolderThatHasTheOthersPlace) {
+  const testkit::TempDir temp;
+  const std::string folder = temp / "folder";
+  std::filesystem::create_directory(folder);
+  auto watch = EntryWatch::Open();
+  ASSERT_TRUE(watch);
+  ASSERT_TRUE(watch->Add(folder));
+  std::filesystem::rename(folder, temp / "old");
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(watch->Add(folder));
+  std::filesystem::create_directory(temp / "old/unseen");
+  std::filesystem::create_directory(folder + "/seen");
+  EXPECT_EQ("seen made\n", Said(*watch));
+  std::filesystem::remove(folder + "/seen");
+  std::filesystem::remove(folder);
+  EXPECT_EQ("seen removed\n", Said(*watch));
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(watch->Add(folder)) << "after one whose watch went with it";
+  std::filesystem::create_directory(folder + "/anew");
+  EXPECT_EQ("anew made\n", Said(*watch));
+}
+
 }  // namespace
 }  // namespace berth::os
