@@ -61,7 +61,8 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   ASSERT_TRUE(BecomesReady(first));
   EXPECT_EQ("", Probe(first, "livenessProbe"));
   EXPECT_TRUE(RootIsReadOnly(PidOf(first)));
-  constexpr os::CapabilitySet kHas = os::CapabilityBit(CAP_SYS_ADMIN) | os::CapabilityBit(CAP_SYS_PTRACE);
+  constexpr os::CapabilitySet kHas =
+      os::CapabilityBit(CAP_SYS_ADMIN) | os::CapabilityBit(CAP_SYS_PTRACE) | os::CapabilityBit(CAP_SYS_NICE);
   for (const char* const set : {"CapEff", "CapPrm", "CapBnd"})
     EXPECT_EQ(fmt::format("{:016x}", kHas), StatusOf(PidOf(first), set)) << set;
   EXPECT_EQ("1", StatusOf(PidOf(first), "NoNewPrivs"));

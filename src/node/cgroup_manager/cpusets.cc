@@ -298,7 +298,7 @@ Result<void> Cpusets::LookAt(const std::string& path, const CpuSet& cpus, const 
   }
   if (now->cpus != cpus) BERTH_RETURN_IF_ERROR(partitions_.Add(path, cpus, now->cpus));
   // On v1 a set is empty when all its CPUs went offline, and stays so when they are back.
-  const bool to_be_filled = now->cpus.empty() && site_.v1();
+  const bool to_be_filled = now->cpus.empty() && site_.has_v1_cpusets();
   if (now->cpus != cpus && (!now->cpus.empty() || to_be_filled)) {
     looking_->differences.push_back(
         {path,

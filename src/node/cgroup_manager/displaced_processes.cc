@@ -7,7 +7,7 @@ namespace berth::cgroup_manager {
 void DisplacedProcesses::Restart() { looking_.reset(); }
 
 bool DisplacedProcesses::Return(const os::Slice& slice) {
-  if (!site_.v1()) return true;
+  if (!site_.has_v1_cpusets()) return true;
   if (!looking_) {
     looking_ = Looking{};
     if (site_.names().per_qos())

@@ -2,6 +2,7 @@
 #ifndef BERTH_NODE_CGROUP_MANAGER_SITE_H_
 #define BERTH_NODE_CGROUP_MANAGER_SITE_H_
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,12 @@ class Site {
   const cgroup::ValueOptions& options() const { return facts_.options; }
   const cgroup::NodeShares& shares() const { return facts_.shares; }
   bool v2() const { return tree_.layout().version == cgroup::Version::kV2; }
-  bool v1() const { return tree_.layout().version == cgroup::Version::kV1; }
+  /// Of v1, as they also are on most hosts that have a v2 hierarchy beside the others (hybrid).
+  bool has_v1_cpusets() const {
+    return std::ranges::any_of(tree_.layout().controllers, [](const cgroup::ControllerMount& each) {
+      return each.controller == "cpuset" && !each.v2;
+    });
+  }
 
   /// The runtime makes containers' groups itself, below a pod's and named after ids. Before anything else.
   void set_runtime_makes_groups() { facts_.runtime_makes_groups = true; }
