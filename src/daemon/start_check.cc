@@ -72,15 +72,17 @@ void CheckHierarchy(const cgroup::ControllerMount& mount, const std::string& roo
     }
 }
 
-/// Of groups that are a kubelet's: their files are written, and no group is made. The root of a hierarchy is no folder
-/// that anybody may write in (0555): the shipped container, whose capabilities are few, could make none there.
+/// Of groups that are a kubelet's: files of cpusets are written, and where its root is there no group is made. The root
+/// of a hierarchy is 0555: the shipped container, whose capabilities are few, could make none there.
 void CheckKubeletsHierarchy(const cgroup::ControllerMount& mount, const std::string& root,
                             std::vector<std::string>& out) {
-  if (mount.read_only) return out.push_back(IsReadOnly(mount));
-  const std::string file = NearestExisting(root == "/" ? mount.mount : mount.mount + root) + "/cgroup.procs";
-  if (const int error = WhyNotWritable(file); error != 0)
-    out.push_back(fmt::format("cgroups of {}: may not write {} ({}); run berthd as the host's root",
-                              mount.v2 ? "v2" : mount.controller, file, std::strerror(error)));
+  const std::string dir = root == "/" ? mount.mount : mount.mount + root;
+  const std::string there = NearestExisting(dir);
+  const std::string needed = there == dir ? there + "/cgroup.procs" : there;
+  if (const int error = WhyNotWritable(needed); error != 0)
+    out.push_back(fmt::format("cgroups of {}: may not write {} ({}); run berthd as the host's root{}",
+                              mount.v2 ? "v2" : mount.controller, needed, std::strerror(error),
+                              there == dir ? "" : ", and set cgroupRoot to the kubelet's, there is no " + dir));
 }
 
 /// Of the group berthd works in, or of the one that group will be made in.
@@ -127,9 +129,11 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   const std::string root = *driver == cgroup::Driver::kSystemd ? "/" : names->root();
   std::set<std::string> seen;
   for (const cgroup::ControllerMount& mount : layout->controllers) {
+    const bool first = seen.insert(mount.mount).second;
     if (BesideKubelet(settings)) {
-      if (mount.controller == "cpuset") CheckKubeletsHierarchy(mount, root, out);
-    } else if (seen.insert(mount.mount).second) {
+      if (first && mount.read_only) out.push_back(IsReadOnly(mount));
+      if (mount.controller == "cpuset" && !mount.read_only) CheckKubeletsHierarchy(mount, root, out);
+    } else if (first) {
       CheckHierarchy(mount, root, out);
     }
   }
