@@ -976,6 +976,22 @@ TEST_F(DecidingTest, APodThatComesBackMeanwhileKeepsItsPlace) {
   EXPECT_EQ(next->adjustment.resources.cpus, "3-4");
 }
 
+TEST_F(DecidingTest, APodThatIsReleasedAgainIsNotForgottenBeforeThatIsSaved) {
+  BeginDeciding();
+  agent->Tick(host.clock.Now());  // all is decided, and is being saved
+  host.store.full = true;
+  host.clock.Advance(os::Millis(100));
+  agent->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  EXPECT_TRUE(manager->ledger().pods.contains(back.uid));
+  host.store.full = false;
+  host.clock.Advance(os::Millis(60'000));
+  EndLook();
+  Settle();
+  EXPECT_FALSE(manager->ledger().pods.contains(back.uid));
+  EXPECT_FALSE(manager->bare().parts().pods.contains(back.uid));
+}
+
 /// What is saved next has the revision of what was not.
 TEST_F(DecidingTest, APlaceThatWasSavedAfterAnotherWasNotIsKept) {
   BeginDeciding();

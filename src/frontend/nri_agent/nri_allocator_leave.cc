@@ -90,7 +90,11 @@ void NriAllocator::LookAtLeaving(os::MonoTime now) {
 
 void NriAllocator::Release(const std::string& uid) {
   auto proposal = parts_.allocations.ProposeRelease(uid);
-  if (!proposal) return Forget(uid);
+  if (!proposal) {
+    if (!parts_.allocations.ledger().pods.contains(uid)) return Forget(uid);
+    tracked_.Know(uid).leave_at = parts_.clock.Now() + kLookAgain;  // that is being saved, and may fail
+    return;
+  }
   const bool committed = parts_.allocations.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
     TrackedPod* const pod = tracked_.Find(uid);
     if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew

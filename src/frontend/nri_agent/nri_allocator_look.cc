@@ -178,7 +178,7 @@ void NriAllocator::BeginLooking() {
   looking()->next = 0;
   looking()->gone.clear();
   for (const std::string& uid : leaving_) {
-    if (!HasLeft(uid)) continue;
+    if (!looking()->ledger->pods.contains(uid) || !HasLeft(uid)) continue;
     Apply(*looking()->ledger, allocator::Release(*looking()->node, *looking()->ledger, uid, nullptr));
     looking()->gone.push_back(uid);
   }
