@@ -133,7 +133,7 @@ std::optional<Proposal> NodeAllocations::ProposeAllocated(const Pod& pod, const 
 }
 
 Result<std::pair<Proposal, Move>> NodeAllocations::ProposeMove(const MoveRequest& request) const {
-  BERTH_TRY(allocator::MovedBooks moved, allocator::PlanMove(node_, newest_, request));
+  BERTH_TRY(allocator::MovedBooks moved, allocator::PlanMove(newest_node_, newest_, request));
   Proposal proposal{"pod/" + moved.move.pod, number_, std::move(moved.delta)};
   return std::pair(std::move(proposal), std::move(moved.move));
 }
