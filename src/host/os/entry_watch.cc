@@ -31,6 +31,7 @@ Result<void> EntryWatch::Add(const std::string& folder) {
   const int id = ::inotify_add_watch(fd_.get(), folder.c_str(), kEntryMask);
   if (id < 0) return FailErrno("watch folder", folder, errno);
   if (const auto before = ids_.find(folder); before != ids_.end() && before->second != id) Remove(folder);
+  if (const auto was = folders_.find(id); was != folders_.end() && was->second != folder) ids_.erase(was->second);
   folders_.insert_or_assign(id, folder);
   ids_.insert_or_assign(folder, id);
   return {};

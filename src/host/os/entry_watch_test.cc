@@ -37,6 +37,19 @@ TEST(EntryWatch, TellsWhatIsMadeWrittenAndRemovedUntilAFolderIsNotWatched) {
   EXPECT_EQ("folder removed\n", Said(*watch));
 }
 
+TEST(EntryWatch, KnowsAFolderByItsNewestName) {
+  const testkit::TempDir temp;
+  std::filesystem::create_directory(temp / "old");
+  auto watch = EntryWatch::Open();
+  ASSERT_TRUE(watch);
+  ASSERT_TRUE(watch->Add(temp / "old"));
+  std::filesystem::rename(temp / "old", temp / "new");
+  ASSERT_TRUE(watch->Add(temp / "new"));
+  watch->Remove(temp / "old");
+  std::filesystem::create_directory(temp / "new/seen");
+  EXPECT_EQ("seen made\n", Said(*watch));
+}
+
 TEST(EntryWatch, WatchesTheFolderThatHasTheOthersPlace) {
   const testkit::TempDir temp;
   const std::string folder = temp / "folder";
