@@ -23,7 +23,7 @@ struct QueueTest : PodManagerTest {
         pod == manager.pods().end() ? nullptr : std::get_if<pods::Rejected>(&pod->second.stage);
     return rejected == nullptr ? 0 : rejected->place;
   }
-  static const std::string& ReasonOf(const TestManager& manager, const std::string& uid) {
+  static std::string ReasonOf(const TestManager& manager, const std::string& uid) {
     return manager.pods().find(uid)->second.why().reason;
   }
   /// What manifests want from now on, and all that comes of it within some seconds.

@@ -138,9 +138,10 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.file = managed.file;
   out.qos = QosOf(pod);
   out.phase = PhaseOf(managed);
-  out.reason = managed.Is<pods::Ending>() ? "Terminating" : managed.why().reason;
-  out.message = managed.why().message;
-  out.details = managed.why().details;
+  pods::Why why = managed.why();
+  out.reason = managed.Is<pods::Ending>() ? "Terminating" : std::move(why.reason);
+  out.message = std::move(why.message);
+  out.details = std::move(why.details);
   out.queue_place = PlaceInQueue(managed);
   out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr && !managed.reported.spec ? record->requests : PodRequests(pod);

@@ -217,7 +217,8 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
   Decision decision = allocator::DecideContainer(*looking()->node, *looking()->ledger, question.pod, container.name,
                                                  question.inputs, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
-    managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
+    managed.Move(
+        pods::pod_event::Watch{{.reason = reject->reason, .message = reject->message, .details = reject->details}});
     if (unplaced_.emplace(uid, container.name).second)
       parts_.events.Warning(
           reject->reason, pods::ObjectOf(managed.pod),

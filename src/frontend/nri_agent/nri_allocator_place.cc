@@ -128,7 +128,7 @@ void NriAllocator::KeepReason(const std::string& uid, pods::Why why) {
 void NriAllocator::ClearReason(const std::string& uid, const std::string& name) {
   for (auto at = unplaced_.lower_bound({uid, ""}); at != unplaced_.end() && at->first == uid; ++at)
     if (at->second != name) return;
-  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.stage = pods::Foreign{};
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.Move(pods::pod_event::Watch());
   parts_.checkpoints.Forget(uid);
 }
 
@@ -136,7 +136,7 @@ void NriAllocator::ClearReason(const std::string& uid, const std::string& name) 
 std::string NriAllocator::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
   const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
-  managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  managed.Move(pods::pod_event::Watch{{.reason = reject.reason, .message = reject.message, .details = reject.details}});
   parts_.allocations.CountRejection(reject.reason);
   if (!refused) unplaced_.emplace(managed.pod.uid, name);
   if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
@@ -182,7 +182,7 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
   if (!saved) {
     if (own) helpers_.pool_changed();  // narrow_ahead was for nothing
     if (pod != parts_.pods.end())
-      pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
+      pod->second.Move(pods::pod_event::Watch{{.reason = "LedgerNotSaved", .message = saved.error().message}});
     if (const TrackedPod* const known = tracked_.Find(uid); own && known != nullptr)
       if (const auto tracked_container = known->containers.find(name);
           tracked_container != known->containers.end() && tracked_container->second.runs)

@@ -8,10 +8,6 @@
 
 namespace berth::pods {
 
-std::string WaitsForPlugin(std::string_view resource) {
-  return fmt::format("the device plug-in of {} is not there, and is waited for", resource);
-}
-
 // ---- what is waited for ------------------------------------------------------------------------------------------
 
 /// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.

@@ -7,7 +7,6 @@
 #include <functional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "frontend/static_pods/device_questions.h"
@@ -15,10 +14,6 @@
 #include "node/pods/parts.h"
 
 namespace berth::pods {
-
-/// Why a pod, or a container of one, does not go on: reason and message of its event.
-inline constexpr std::string_view kWaitingForPlugin = "WaitingForPlugin";
-std::string WaitsForPlugin(std::string_view resource);
 
 /// Asks on other threads; the ends come on the loop's, for pods that are still known, and not within the call.
 ///

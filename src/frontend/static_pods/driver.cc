@@ -173,7 +173,7 @@ bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoT
   const FoundContainer found = FindContainer(managed.pod, action.container);
   if (found.container == nullptr) return false;
   if (grants_.Lacks(managed.pod.uid) && !parts_.records.RunsSomething(managed.pod.uid)) {
-    managed.stage = Waiting{};  // an earlier berthd had not asked yet
+    managed.Move(pod_event::Wait());  // an earlier berthd had not asked yet
     managed.due.clear();
     parts_.agenda.WakeNow();
     return false;

@@ -58,15 +58,14 @@ bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
   [[maybe_unused]] const runtime::Steps steps = probe.Next(now);
   if (!probe.finished()) return false;
   managed.lifecycle = std::move(probe);
-  managed.stage = Admitted{};
+  managed.Move(pod_event::Admit());
   parts_.agenda.WakeNow();
   return true;
 }
 
 bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
-  auto& waiting = std::get<Waiting>(managed.stage);
   if (now < parts_.allocations.next_try()) {
-    if (waiting.why.reason.empty()) NotSaved(waiting);
+    if (managed.stage == Stage(Waiting(NotDecided()))) NotSaved(managed);
     parts_.agenda.WakeAt(parts_.allocations.next_try());
     return true;
   }
@@ -74,13 +73,12 @@ bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
   if (parts_.allocations.newest().pods.contains(uid) || parts_.records.RunsSomething(uid)) return false;
   std::string why = pressure_(managed.pod);
   if (why.empty()) return false;
-  waiting.why = {.reason = "NodeUnderPressure", .message = std::move(why)};
+  managed.Move(pod_event::Wait{NodeUnderPressure{std::move(why)}});
   return true;
 }
 
-/// Nothing is started and nothing given back meanwhile.
-void Admission::NotSaved(Waiting& waiting) const {
-  waiting.why = {.reason = "LedgerNotSaved", .message = parts_.allocations.problem()};
+void Admission::NotSaved(ManagedPod& managed) const {
+  managed.Move(pod_event::Wait{LedgerNotSaved{parts_.allocations.problem()}});
 }
 
 /// Some hold a place that they are giving back.
@@ -100,12 +98,13 @@ void Admission::NoRoom(ManagedPod& managed, const berth::Reject& reject, os::Mon
 void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
   auto* const rejected = std::get_if<Rejected>(&managed.stage);
   const bool waited = rejected != nullptr && rejected->place > 0;
-  managed.stage = Rejected{.why = {.reason = "WaitingForRoom",
-                                   .message = fmt::format("{}: {}", reject.reason, reject.message),
-                                   .details = reject.details},
-                           .admitted_at = "",
-                           .freed = parts_.allocations.freed(),
-                           .place = waited ? rejected->place : queue_.size() + 1};
+  const int place = waited ? rejected->place : queue_.size() + 1;
+  managed.Move(pod_event::Reject{{.why = {.reason = "WaitingForRoom",
+                                          .message = fmt::format("{}: {}", reject.reason, reject.message),
+                                          .details = reject.details},
+                                  .admitted_at = "",
+                                  .freed = parts_.allocations.freed(),
+                                  .place = place}});
   if (!waited)
     parts_.events.Normal("WaitingForRoom", ObjectOf(managed.pod),
                          fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
@@ -127,7 +126,7 @@ bool Admission::WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject
       awaited = fmt::format("{} evicted to make room for it", RemovalText(next.victims));
       break;
   }
-  managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(awaited), .details = reject.details}};
+  managed.Move(pod_event::Wait{WaitingForRelease{.message = std::move(awaited), .details = reject.details}});
   return true;
 }
 
@@ -144,14 +143,12 @@ void Admission::Preempt(ManagedPod& managed, const Removal& victims, os::MonoTim
 }
 
 void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
-  if (OthersAreEnding(managed)) {  // decided again with what they give back
-    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = reject.message, .details = reject.details}};
-    return;
-  }
-  managed.stage =
-      Rejected{.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
-               .admitted_at = "",
-               .freed = parts_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()};
+  if (OthersAreEnding(managed))  // decided again with what they give back
+    return managed.Move(pod_event::Wait{WaitingForRelease{.message = reject.message, .details = reject.details}});
+  managed.Move(pod_event::Reject{
+      {.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
+       .admitted_at = "",
+       .freed = parts_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()}});
   parts_.allocations.CountRejection(reject.reason);
   std::string text = reject.message;
   for (const std::string& detail : reject.details) text += "; " + detail;
@@ -207,8 +204,7 @@ void Admission::Decide(ManagedPod& managed, const allocator::Inputs& inputs, boo
   const auto& delta = std::get<LedgerDelta>(std::get<ledger::Proposal>(proposed).change);
   const bool is_new = !parts_.allocations.newest().pods.contains(managed.pod.uid);
   if (is_new && !asked && grants_.Choosy(*delta.put)) {
-    std::get<Waiting>(managed.stage).why = {.reason = "AskingPlugin",
-                                            .message = "a device plug-in is asked which devices it prefers"};
+    managed.Move(pod_event::Wait{AskingPlugin()});
     return grants_.AskPreference(managed, *delta.put, [this](ManagedPod& pod, Result<Preferences> answer) {
       Preferred(pod, std::move(answer));
     });
@@ -257,7 +253,7 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
                            ? fmt::format("waited for room ({}), and now it fits", rejected.why.message)
                            : fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
                                          rejected.why.reason, rejected.why.message));
-  managed.stage = Waiting{};
+  managed.Move(pod_event::Wait());
   if (!DeviceResourcesOf(managed.pod).empty()) return parts_.agenda.WakeNow();  // plug-ins are asked first
   NoteAllocated(managed, std::get<ledger::Proposal>(proposed));
   CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
@@ -268,16 +264,16 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
 /// Its manifest may be gone meanwhile: then it holds a place, and ends.
 void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
   const std::string& uid = managed.pod.uid;
-  auto* const waiting = std::get_if<Waiting>(&managed.stage);
+  const bool waiting = managed.Is<Waiting>();
   if (!saved) {
-    if (waiting != nullptr) NotSaved(*waiting);
+    if (waiting) NotSaved(managed);
     if (!parts_.records.RunsSomething(uid)) managed.lifecycle.reset();
     return;
   }
   if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
-  if (waiting != nullptr && grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
-  if (waiting != nullptr)
-    managed.stage = Admitted{.at = os::FormatTime(parts_.clock.Wall())};
+  if (waiting && grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
+  if (waiting)
+    managed.Move(pod_event::Admit{os::FormatTime(parts_.clock.Wall())});
   else
     managed.lifecycle->Terminate(parts_.clock.Now());
   const auto record = parts_.allocations.ledger().pods.find(uid);
@@ -291,10 +287,10 @@ void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
 /// `resource`: what is not served but waited for; "": nothing.
 bool Admission::AwaitsPlugin(ManagedPod& managed, const std::string& resource) const {
   if (resource.empty()) return false;
-  Why why{.reason = std::string(kWaitingForPlugin), .message = WaitsForPlugin(resource), .details = {}};
-  Why& before = std::get<Waiting>(managed.stage).why;
-  if (before != why) parts_.events.Normal(why.reason, ObjectOf(managed.pod), why.message);
-  before = std::move(why);
+  const Waiting waiting = WaitingForPlugin{resource};
+  if (managed.stage != Stage(waiting))
+    parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod), WaitsForPlugin(resource));
+  managed.Move(pod_event::Wait{waiting});
   return true;
 }
 
@@ -313,8 +309,7 @@ void Admission::Preferred(ManagedPod& managed, Result<Preferences> answer) {
 void Admission::Grant(ManagedPod& managed) {
   if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));  // it may have to go meanwhile
   if (AwaitsPlugin(managed, grants_.AwaitedFor(managed.pod.uid))) return;
-  std::get<Waiting>(managed.stage).why = {.reason = "AllocatingDevices",
-                                          .message = "device plug-ins are asked for its devices"};
+  managed.Move(pod_event::Wait{AllocatingDevices()});
   grants_.AskWhatTheyBring(
       managed, [this, asked = parts_.devices.registrations()](
                    ManagedPod& pod, const Result<DeviceGrants::Answers>& answers) { Granted(pod, answers, asked); });
@@ -344,7 +339,7 @@ void Admission::GiveBack(ManagedPod& managed, const Error& why) {
   CommitFor(parts_, managed, *std::move(proposal), [this, why](ManagedPod& pod, const Result<void>& saved) {
     if (!pod.Is<Waiting>()) return;
     if (saved) return RefusedByPlugin(pod, why);
-    NotSaved(std::get<Waiting>(pod.stage));
+    NotSaved(pod);
   });
 }
 
@@ -354,9 +349,9 @@ void Admission::RefusedByPlugin(ManagedPod& managed, const Error& why) {
   parts_.events.Warning("UnexpectedAdmissionError", ObjectOf(managed.pod), message);
   parts_.allocations.CountRejection("UnexpectedAdmissionError");
   managed.lifecycle.reset();
-  managed.stage = Rejected{.why = {.reason = "UnexpectedAdmissionError", .message = std::move(message)},
-                           .admitted_at = "",
-                           .registrations = parts_.devices.registrations()};
+  managed.Move(pod_event::Reject{{.why = {.reason = "UnexpectedAdmissionError", .message = std::move(message)},
+                                  .admitted_at = "",
+                                  .registrations = parts_.devices.registrations()}});
 }
 
 }  // namespace berth::pods

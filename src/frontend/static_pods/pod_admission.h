@@ -54,7 +54,7 @@ class Admission {
   void GiveBack(ManagedPod& managed, const Error& why);
   void RefusedByPlugin(ManagedPod& managed, const Error& why);
   std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
-  void NotSaved(Waiting& waiting) const;
+  void NotSaved(ManagedPod& managed) const;
 
   Parts parts_;
   DeviceGrants& grants_;

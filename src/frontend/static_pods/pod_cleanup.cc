@@ -23,12 +23,8 @@ Result<void> RemoveAllOf(const NotedPod& pod, const VolumeFolders& volumes, cons
 }
 
 void SetPlaceFree(ManagedPod& managed) {
-  if (auto* const ending = std::get_if<Ending>(&managed.stage))
-    ending->place_free = true;
-  else if (managed.Is<Rejected>())
-    managed.lifecycle.reset();
-  else
-    managed.stage = Done{managed.admitted_at()};
+  managed.Move(pod_event::GiveBack());
+  if (managed.Is<Rejected>()) managed.lifecycle.reset();
 }
 
 }  // namespace
@@ -44,10 +40,10 @@ bool PodCleanup::Finish(ManagedPod& managed, os::MonoTime now) {
     if (!RemoveGroups(managed)) return false;
     ReleasePlace(managed, now);
   }
-  auto* const ending = std::get_if<Ending>(&managed.stage);
+  const auto* const ending = std::get_if<Ending>(&managed.stage);
   if (ending == nullptr || managed.saving || managed.Mounts() || (managed.lifecycle && !ending->place_free))
     return false;
-  if (ending->folders == Ending::Folders::kThere) RemoveFolders(managed, *ending);
+  if (ending->folders == Ending::Folders::kThere) RemoveFolders(managed);
   return ending->folders == Ending::Folders::kGone;
 }
 
@@ -102,10 +98,10 @@ void PodCleanup::SubmitRemoval(const NotedPod& pod, Then then) {
   event_loop::Submit<void>(parts_.executor, "folders", job, std::move(then));
 }
 
-void PodCleanup::RemoveFolders(ManagedPod& managed, Ending& ending) {
+void PodCleanup::RemoveFolders(ManagedPod& managed) {
   const std::string& uid = managed.pod.uid;
   ForgetRecords(uid);
-  ending.folders = Ending::Folders::kBeingRemoved;
+  managed.Move(pod_event::RemoveFolders());
   SubmitRemoval({.uid = uid, .log_folder = parts_.LogFolder(managed.pod)},
                 [this, uid](const Result<void>& removed) { FoldersRemoved(uid, removed); });
 }
@@ -116,7 +112,7 @@ void PodCleanup::FoldersRemoved(const std::string& uid, const Result<void>& remo
   if (pod == parts_.pods.end()) return;
   parts_.checkpoints.Forget(uid);
   if (!removed) parts_.events.Warning("FailedRemovePodFolders", ObjectOf(pod->second.pod), removed.error().message);
-  if (auto* const ending = std::get_if<Ending>(&pod->second.stage)) ending->folders = Ending::Folders::kGone;
+  pod->second.Move(pod_event::FoldersGone());
 }
 
 void PodCleanup::RemoveOrphan() {

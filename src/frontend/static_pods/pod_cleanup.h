@@ -30,7 +30,7 @@ class PodCleanup {
  private:
   bool RemoveGroups(ManagedPod& managed);
   void ReleasePlace(ManagedPod& managed, os::MonoTime now);
-  void RemoveFolders(ManagedPod& managed, Ending& ending);
+  void RemoveFolders(ManagedPod& managed);
   void FoldersRemoved(const std::string& uid, const Result<void>& removed);
   void RemoveOneOf(std::vector<NotedPod> orphans);
   template <class Then>

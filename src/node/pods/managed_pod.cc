@@ -1,36 +1,9 @@
 #include "node/pods/managed_pod.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 namespace berth::pods {
-
-const Why& ManagedPod::why() const {
-  static const Why kNone;
-  return std::visit(
-      [](const auto& s) -> const Why& {
-        if constexpr (requires { s.why; })
-          return s.why;
-        else
-          return kNone;
-      },
-      stage);
-}
-
-const std::string& ManagedPod::admitted_at() const {
-  static const std::string kNone;
-  return std::visit(
-      [](const auto& s) -> const std::string& {
-        if constexpr (requires { s.admitted_at; })
-          return s.admitted_at;
-        else if constexpr (requires { s.at; })
-          return s.at;
-        else
-          return kNone;
-      },
-      stage);
-}
 
 bool ManagedPod::evicted() const {
   const auto* const rejected = std::get_if<Rejected>(&stage);
@@ -48,19 +21,14 @@ bool ManagedPod::Mounts() const {
 
 void End(ManagedPod& managed, os::MonoTime now) {
   if (managed.Is<Ending>()) return;
-  const bool free = managed.Is<Done>();
-  Ending ending{.why = managed.why(),
-                .admitted_at = managed.admitted_at(),
-                .rejected = managed.Is<Rejected>(),
-                .place_free = free};
-  managed.stage = std::move(ending);
+  managed.Move(pod_event::End());
   managed.remove_at.reset();
   managed.remove_delay = os::Millis(0);
   if (managed.lifecycle) managed.lifecycle->Terminate(now);
 }
 
 void Evict(ManagedPod& managed, Why why, std::optional<os::Millis> grace, os::MonoTime now) {
-  managed.stage = Rejected{.why = std::move(why), .admitted_at = managed.admitted_at()};
+  managed.Move(pod_event::Evict{std::move(why)});
   managed.lifecycle->Terminate(now, grace);
 }
 

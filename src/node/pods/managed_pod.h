@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "model/pod.h"
 #include "model/pod_devices.h"
 #include "model/trace.h"
+#include "node/pods/pod_stage.h"
 #include "runtime/lifecycle/env.h"
 #include "runtime/lifecycle/pod_lifecycle.h"
 
@@ -26,66 +28,12 @@ namespace berth::pods {
 inline constexpr std::string_view kOverdueReason = "DeadlineExceeded";
 inline constexpr std::string_view kOverdueMessage = "Pod was active on the node longer than the specified deadline";
 
-/// Why a pod is where it is, for people.
-struct Why {
-  std::string reason;  ///< one word: "LedgerNotSaved", "TopologyAffinityError", "Evicted", ...
-  std::string message;
-  std::vector<std::string> details;  ///< in an operator's words
-  friend bool operator==(const Why&, const Why&) = default;
-};
-
-/// Not decided yet, or its decision is being saved, or could not be. It may run all the same: then it was found running
-/// though the ledger does not know it.
-struct Waiting {
-  Why why;
-  friend bool operator==(const Waiting&, const Waiting&) = default;
-};
-/// The engine said no: decided again when something was given back (SyncLoop). Or it was evicted, or set aside: stays
-/// so until the manifest changes.
-struct Rejected {
-  Why why;
-  std::string admitted_at;               ///< of one that was evicted
-  std::optional<std::uint64_t> freed{};  ///< NodeAllocations::freed() of the decision; nullopt: not decided again
-  /// A plug-in refused it: DeviceBook::registrations() then; it is decided again when another has registered.
-  std::optional<std::uint64_t> registrations{};
-  /// Its place in the queue of those that wait for room (frontend/static_pods/pod_queue.h), from 1; 0: it does not
-  /// wait.
-  int place = 0;
-  friend bool operator==(const Rejected&, const Rejected&) = default;
-};
-/// Holds its place in the ledger.
-struct Admitted {
-  std::string at;  ///< RFC 3339; "" for one that was found at the start and whose manifest is not known yet
-  friend bool operator==(const Admitted&, const Admitted&) = default;
-};
-/// Has to go: no manifest wants it any more. Its containers end, then its groups go, then its place, then its folders.
-struct Ending {
-  enum class Folders { kThere, kBeingRemoved, kGone };
-  Why why;                  ///< of what it was before
-  std::string admitted_at;  ///< likewise
-  bool rejected = false;    ///< likewise
-  bool place_free = false;  ///< nothing runs, and what it held was given back
-  Folders folders = Folders::kThere;
-  friend bool operator==(const Ending&, const Ending&) = default;
-};
-/// All containers ended for good, place given back.
-struct Done {
-  std::string admitted_at;
-  friend bool operator==(const Done&, const Done&) = default;
-};
-/// Its containers are started by another program: only watched, with the place it has in the ledger.
-struct Foreign {
-  Why why;
-  friend bool operator==(const Foreign&, const Foreign&) = default;
-};
 /// What others than the runtime have said of a pod whose containers another program starts.
 struct Reported {
   bool spec = false;     ///< an API server: its containers are those of its spec
   PodDevices devices{};  ///< its kubelet
   friend bool operator==(const Reported&, const Reported&) = default;
 };
-using Stage = std::variant<Waiting, Rejected, Admitted, Ending, Done, Foreign>;
-
 /// What a container mounts, made on another thread for one attempt.
 struct Mounting {
   int attempt = 0;
@@ -125,7 +73,7 @@ struct ManagedPod {
   /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
   /// started.
   bool claimed = false;
-  Stage stage;
+  Stage stage;           ///< begins as a checkpoint or the runtime says; Move leads to others
   std::string file;      ///< manifest
   std::string identity;  ///< of the manifest (pod_sources::Snapshot::identities); "": not known
   std::optional<PendingResize> resize;
@@ -151,8 +99,9 @@ struct ManagedPod {
   bool Is() const {
     return std::holds_alternative<S>(stage);
   }
-  const Why& why() const;
-  const std::string& admitted_at() const;
+  void Move(PodEvent event) { stage = Follow(std::move(stage), std::move(event)); }
+  Why why() const { return WhyOf(stage); }
+  const std::string& admitted_at() const { return AdmittedAt(stage); }
   bool evicted() const;
   /// Nothing of it runs and it holds nothing.
   bool PlaceIsFree() const;
@@ -165,7 +114,8 @@ void End(ManagedPod& managed, os::MonoTime now);
 
 inline constexpr std::string_view kEvictedReason = "Evicted";
 inline constexpr std::string_view kPreemptingReason = "Preempting";  ///< evicted for the sake of a critical pod
-/// Ends a pod that has a lifecycle: its containers end within `grace` (nullopt: its own), and it stays rejected.
+/// Ends a pod that is admitted and has a lifecycle: its containers end within `grace` (nullopt: its own), and it stays
+/// rejected.
 void Evict(ManagedPod& managed, Why why, std::optional<os::Millis> grace, os::MonoTime now);
 /// For the sake of the node.
 void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now);

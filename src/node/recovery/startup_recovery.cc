@@ -109,8 +109,7 @@ pods::ManagedPod& StartupRecovery::AddUnclaimed(Pod pod, os::MonoTime now) {
   if (life != nullptr) pods::Complete(pod, *life);
   managed.lifecycle.emplace(pod);
   managed.stage = pods::Admitted{.at = life != nullptr ? life->admitted_at : ""};
-  if (life != nullptr && life->evicted)
-    managed.stage = pods::Rejected{.why = *life->evicted, .admitted_at = life->admitted_at};
+  if (life != nullptr && life->evicted) managed.Move(pods::pod_event::Evict{*life->evicted});
   const std::string uid = pod.uid;
   managed.pod = std::move(pod);
   parts_.Recover(managed, now);
@@ -210,14 +209,11 @@ void StartupRecovery::EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRe
 
 void StartupRecovery::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
-  if (parts_.groups.site().beside_kubelet()) {
-    managed.stage = pods::Foreign{};
-    return;
-  }
+  if (parts_.groups.site().beside_kubelet()) return managed.Move(pods::pod_event::Watch());
   if (!IsForeign(record)) return EndIfOfOtherRuntime(managed, record, now);
-  managed.stage =
-      pods::Foreign{{.reason = "ForeignContainers",
-                     .message = "its containers were started by another program; it keeps its place until they end"}};
+  managed.Move(pods::pod_event::Watch{
+      {.reason = "ForeignContainers",
+       .message = "its containers were started by another program; it keeps its place until they end"}});
   managed.lifecycle.reset();
   parts_.events.Normal(managed.why().reason, pods::ObjectOf(managed.pod), managed.why().message);
 }
@@ -228,7 +224,7 @@ void StartupRecovery::EndForeign(os::MonoTime now) {
     if (!managed.Is<pods::Foreign>()) continue;
     const auto record = parts_.allocations.ledger().pods.find(uid);
     if (record != parts_.allocations.ledger().pods.end() && IsForeign(record->second)) continue;
-    managed.stage = pods::Admitted{};
+    managed.Move(pods::pod_event::Admit());
     managed.lifecycle.emplace(managed.pod);
     pods::End(managed, now);
     parts_.agenda.WakeAt(now);
