@@ -10,8 +10,6 @@
 namespace berth::runtime {
 namespace {
 
-constexpr os::Millis kLeastTermTime{2'000};  // between SIGTERM and SIGKILL, however short the grace period
-constexpr os::Millis kKillAgain{1'000};
 constexpr os::Millis kWithSandbox{5'000};  // between the end of a container and the word that its sandbox has ended
 
 void WakeAt(Steps& steps, os::MonoTime t) { steps.wake_at = steps.wake_at ? std::min(*steps.wake_at, t) : t; }
@@ -42,11 +40,11 @@ PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
     Entry entry;
     entry.name = container.name;
     entry.kind = kind;
+    entry.has = {.post_start = !PostStartOf(container).empty(),
+                 .pre_stop = !PreStopOf(container).empty(),
+                 .startup = container.startup.has_value(),
+                 .readiness = container.readiness.has_value()};
     entry.backoff = Backoff(backoff);
-    entry.has_post_start = !PostStartOf(container).empty();
-    entry.has_pre_stop = !PreStopOf(container).empty();
-    entry.has_startup = container.startup.has_value();
-    entry.has_readiness = container.readiness.has_value();
     entry.policy = container.restart_policy;
     entry.rules = container.restart_rules;
     entries_.push_back(std::move(entry));
@@ -64,46 +62,31 @@ PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
   return it == entries_.end() ? nullptr : &*it;
 }
 
-// False when `status` is older than what is known.
-bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTime now) {
+// Of kCreating, or to be followed by `event`. False when `status` is older than what is known.
+bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, AttemptEvent event) {
   Changed();
   if (status.state == ContainerState::kCreating) {
     entry.creating = status.attempt;
     return true;
   }
   if (entry.creating && status.attempt >= *entry.creating) entry.creating.reset();
-  if (entry.last && status.attempt < entry.last->attempt) return false;
-  if (!entry.last || status.attempt > entry.last->attempt) {
-    entry.start_failures = 0;
-    entry.retry_at.reset();
-    entry.start_error.clear();
-    entry.term_at.reset();
-    entry.first_kill.reset();
-    entry.kill_at.reset();
-    entry.asked_earlier = false;
-    entry.asked.reset();
-    entry.post_started = false;
-    entry.startup_done = false;
-    entry.is_ready = false;
-    entry.end_by.reset();
-    entry.last.reset();
+  if (entry.started() && status.attempt < entry.last()->status.attempt) return false;
+  if (!entry.started() || status.attempt > entry.last()->status.attempt) {
+    entry.failed.reset();
+    entry.attempt = NeverStarted();
     ++changes_;
   }
   const bool ended_before = entry.ended();
-  entry.last = status;
-  if (entry.ended() && !ended_before) {
-    entry.ended_at = now;
-    entry.swept = false;
-    ++changes_;
-  }
+  entry.Follow(std::move(event));
+  if (entry.ended() && !ended_before) ++changes_;
   return true;
 }
 
 void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall) {
   Entry* entry = Find(status.container);
-  if (entry == nullptr || !Take(*entry, status, now)) return;
-  entry->post_started = true;  // unless it is known better
-  if (entry->ended()) entry->ended_at = Earlier(status.finished_at, now, wall);
+  if (entry == nullptr) return;
+  const os::MonoTime ended_at = Earlier(status.finished_at, now, wall);
+  if (!Take(*entry, status, attempt_event::Found{.status = status, .ended_at = ended_at})) return;
   if (status.attempt > 0) entry->backoff.Recover(status.attempt, Earlier(status.started_at, now, wall));
 }
 
@@ -115,27 +98,21 @@ void PodLifecycle::Restore(const LifecycleTimes& times) {
   for (const LifecycleTimes::Of& kept : times.containers) {
     Entry* entry = Find(kept.container);
     if (entry == nullptr) continue;
-    const int attempt = entry->last ? entry->last->attempt : -1;
+    const int attempt = entry->started() ? entry->last()->status.attempt : -1;
     if (kept.counted_attempt >= attempt) {
       entry->backoff.Recover(kept.restarts, kept.last_restart);
       if (kept.counted_attempt > 0) entry->counted_attempt = kept.counted_attempt;
     }
-    if (kept.attempt < attempt) entry->post_started = false;  // nothing was kept since it started
+    if (kept.attempt < attempt)  // nothing was kept since it started
+      entry->Follow(attempt_event::Kept{{.container = kept.container, .post_started = false}});
     if (kept.attempt != attempt) continue;
-    entry->post_started = kept.post_started;
-    if (!kept.post_started) entry->has_post_start = true;  // also before its manifest is read
-    entry->start_failures = kept.start_failures;
-    entry->retry_at = kept.retry_at;
-    entry->start_reason = kept.start_reason;
-    entry->start_error = kept.start_error;
-    if (entry->ended() && kept.ended_at) entry->ended_at = *kept.ended_at;
-    entry->startup_done = kept.started;
-    entry->is_ready = kept.ready;
-    entry->end_by = kept.end_by;
-    if (!entry->running()) continue;
-    entry->term_at = kept.term_at;
-    entry->asked = kept.asked;
-    entry->asked_earlier = kept.term_at.has_value();
+    if (!kept.post_started) entry->has.post_start = true;  // also before its manifest is read
+    if (kept.retry_at)
+      entry->failed = FailedStart{.failures = kept.start_failures,
+                                  .retry_at = *kept.retry_at,
+                                  .reason = kept.start_reason,
+                                  .error = kept.start_error};
+    entry->Follow(attempt_event::Kept{kept});
   }
   ++changes_;
 }
@@ -146,27 +123,37 @@ LifecycleTimes PodLifecycle::Times() const {
   for (const Entry& entry : entries_) {
     LifecycleTimes::Of& of = out.containers.emplace_back();
     of.container = entry.name;
-    if (entry.last) of.attempt = entry.last->attempt;
-    of.term_at = entry.term_at;
-    if (entry.ended()) of.ended_at = entry.ended_at;
+    of.ended_at = EndOf(entry.attempt);
     of.restarts = entry.backoff.restarts();
     of.last_restart = entry.backoff.last_restart();
     of.counted_attempt = entry.counted_attempt.value_or(0);
-    of.start_failures = entry.start_failures;
-    of.retry_at = entry.retry_at;
-    of.start_reason = entry.start_reason;
-    of.start_error = entry.start_error;
-    of.post_started = !entry.has_post_start || entry.post_started;
-    of.asked = entry.asked;
-    of.started = entry.startup_done;
-    of.ready = entry.is_ready;
-    of.end_by = entry.end_by;
+    if (entry.failed) {
+      of.start_failures = entry.failed->failures;
+      of.retry_at = entry.failed->retry_at;
+      of.start_reason = entry.failed->reason;
+      of.start_error = entry.failed->error;
+    }
+    of.post_started = !entry.has.post_start;
+    const Attempt* const last = entry.last();
+    if (last == nullptr) continue;
+    of.attempt = last->status.attempt;
+    of.end_by = last->end_by;
+    of.post_started = !std::holds_alternative<InPostStart>(last->progress);
+    if (const Up* const up = std::get_if<Up>(&last->progress)) {
+      of.started = up->startup_said_so;
+      of.ready = up->readiness_says_so;
+    }
+    if (const AskedToEnd* const asked = AskedOf(last->stopping)) {
+      of.term_at = asked->at;
+      of.asked = asked->pre_stop_over;
+    }
   }
   return out;
 }
 
 void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
-  if (Entry* entry = Find(status.container); entry != nullptr) Take(*entry, status, now);
+  if (Entry* entry = Find(status.container); entry != nullptr)
+    Take(*entry, status, attempt_event::Seen{.status = status, .now = now});
 }
 
 void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now,
@@ -175,78 +162,79 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
   if (entry == nullptr || entry->running()) return;
   Changed();
   entry->creating.reset();
-  ++entry->start_failures;
-  entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
-  entry->start_reason = reason;
-  entry->start_error = error.message;
+  const int failures = entry->failed ? entry->failed->failures + 1 : 1;
+  entry->failed = FailedStart{.failures = failures,
+                              .retry_at = now + BackoffDelay(failures, options_),
+                              .reason = std::string(reason),
+                              .error = error.message};
   ++changes_;
 }
 
 void PodLifecycle::RetryNow() {
   for (Entry& entry : entries_)
-    if (entry.retry_at) entry.retry_at = os::MonoTime();
+    if (entry.failed) entry.failed->retry_at = os::MonoTime();
   ++changes_;
 }
 
 void PodLifecycle::ForgiveEnds(os::MonoTime now) {
   for (Entry& entry : entries_)
-    if (entry.running() || (entry.ended() && entry.ended_at + kWithSandbox >= now))
-      entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
+    if (entry.started() && EndOf(entry.attempt).value_or(now) + kWithSandbox >= now)
+      entry.counted_attempt = entry.next_attempt();  // as one that has had its back-off
   ++changes_;
 }
 
 PodLifecycle::Entry* PodLifecycle::FindRunning(std::string_view id) {
-  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running_as(id); });
   return it == entries_.end() ? nullptr : &*it;
 }
 
 std::vector<std::pair<std::string, std::string>> PodLifecycle::WaitForPostStart() const {
   std::vector<std::pair<std::string, std::string>> out;
   for (const Entry& entry : entries_)
-    if (entry.in_post_start() && !entry.end_by && !entry.term_at && !deadline_)
-      out.emplace_back(entry.name, entry.last->id);
+    if (entry.in_post_start() && !entry.last()->end_by && AskedOf(entry.last()->stopping) == nullptr && !deadline_)
+      out.emplace_back(entry.name, entry.last()->status.id);
   return out;
 }
 
 bool PodLifecycle::Runs(std::string_view id) const {
-  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.running_as(id); });
 }
 
 void PodLifecycle::SetPostStarted(std::string_view id) {
   Entry* const entry = FindRunning(id);
-  if (entry == nullptr || entry->post_started) return;
-  entry->post_started = true;
+  if (entry == nullptr || !entry->in_post_start()) return;
+  entry->Follow(attempt_event::PostStartOver());
   ++changes_;
   Changed();
 }
 
 void PodLifecycle::Asked(std::string_view id, os::MonoTime now) {
   Entry* const entry = FindRunning(id);
-  if (entry == nullptr || !entry->has_pre_stop) return;
-  entry->asked = now;
+  if (entry == nullptr || !entry->has.pre_stop) return;
+  entry->Follow(attempt_event::PreStopOver{now});
   ++changes_;
 }
 
 void PodLifecycle::SetStarted(std::string_view id) {
   Entry* const entry = FindRunning(id);
-  if (entry == nullptr || entry->startup_done) return;
-  entry->startup_done = true;
+  if (entry == nullptr || !IsRunningIn<InStartup>(entry->attempt)) return;
+  entry->Follow(attempt_event::StartupSucceeded());
   ++changes_;
   Changed();
 }
 
 void PodLifecycle::SetReady(std::string_view id, bool ready) {
   Entry* const entry = FindRunning(id);
-  if (entry == nullptr || entry->is_ready == ready) return;
-  entry->is_ready = ready;
+  if (entry == nullptr || !entry->up() || std::get<Up>(entry->last()->progress).readiness_says_so == ready) return;
+  entry->Follow(attempt_event::ReadinessSaid{ready});
   ++changes_;
   Changed();
 }
 
 bool PodLifecycle::EndUnhealthy(std::string_view id, os::MonoTime now, os::Millis grace) {
   Entry* const entry = FindRunning(id);
-  if (entry == nullptr || entry->end_by || deadline_) return false;
-  entry->end_by = now + grace;
+  if (entry == nullptr || entry->last()->end_by || deadline_) return false;
+  entry->Follow(attempt_event::Unhealthy{now + grace});
   ++changes_;
   Changed();
   return true;
@@ -255,16 +243,17 @@ bool PodLifecycle::EndUnhealthy(std::string_view id, os::MonoTime now, os::Milli
 bool PodLifecycle::Restart(std::string_view id, os::MonoTime now) {
   if (!RestartsUnhealthy(id) || !EndUnhealthy(id, now, grace_)) return false;
   Entry& entry = *FindRunning(id);
-  entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
+  entry.counted_attempt = entry.next_attempt();  // as one that has had its back-off
   return true;
 }
 
 bool PodLifecycle::EndsUnhealthy(std::string_view id) const {
-  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.last && e.last->id == id && e.end_by; });
+  return std::ranges::any_of(
+      entries_, [&](const Entry& e) { return e.started() && e.last()->status.id == id && e.last()->end_by; });
 }
 
 bool PodLifecycle::RestartsUnhealthy(std::string_view id) const {
-  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running_as(id); });
   if (it == entries_.end() || deadline_) return false;
   return it->kind == ContainerKind::kSidecar || it->policy.value_or(policy_) != RestartPolicy::kNever;
 }
@@ -279,7 +268,7 @@ void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) 
 bool PodLifecycle::MayRestart(const Entry& entry) const {
   if (entry.kind == ContainerKind::kSidecar) return true;
   if (entry.kind == ContainerKind::kInit && entry.succeeded()) return false;
-  const std::optional<int> code = entry.last ? entry.last->exit_code : std::nullopt;
+  const std::optional<int> code = entry.started() ? entry.last()->status.exit_code : std::nullopt;
   const auto fits = [&](const RestartRule& rule) {
     return code && rule.in == (std::ranges::find(rule.exit_codes, *code) != rule.exit_codes.end());
   };
@@ -289,7 +278,7 @@ bool PodLifecycle::MayRestart(const Entry& entry) const {
 bool PodLifecycle::MayRestartByPolicy(const Entry& entry) const {
   const RestartPolicy policy = entry.policy.value_or(policy_);
   if (policy == RestartPolicy::kNever) return false;
-  const bool failed = !entry.succeeded() || entry.end_by;  // a probe's word counts more than how it ended
+  const bool failed = !entry.succeeded() || entry.last()->end_by;  // a probe's word counts more than how it ended
   return failed || (policy == RestartPolicy::kAlways && entry.kind == ContainerKind::kApp);
 }
 
@@ -311,10 +300,11 @@ bool PodLifecycle::Done() const {
 Steps PodLifecycle::Next(os::MonoTime now) {
   Steps out;
   for (Entry& entry : entries_) {
-    if (!entry.ended() || entry.swept) continue;
-    entry.swept = true;
+    if (!std::holds_alternative<EndedAttempt>(entry.attempt)) continue;
+    entry.Follow(attempt_event::Sweep());
     Changed();
-    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
+    const ContainerStatus& status = entry.last()->status;
+    out.actions.push_back({Action::Kind::kKill, entry.name, status.attempt, status.id, {}});
   }
   CheckActive(now, out);
   if (!deadline_ && Done()) Terminate(now);
@@ -372,17 +362,18 @@ bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
 
 void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
   if (entry.creating) return;
-  const int attempt = entry.last ? entry.last->attempt + 1 : 0;
-  const bool counted = entry.counted_attempt == attempt;
+  const int attempt = entry.next_attempt();
+  const std::optional<os::MonoTime> ended_at = EndOf(entry.attempt);
+  const bool restarts = ended_at && entry.counted_attempt != attempt;
   os::MonoTime at = now;
-  if (entry.retry_at) {
-    at = *entry.retry_at;
-  } else if (entry.last && !counted) {
-    at = entry.backoff.RestartAt(entry.ended_at);
+  if (entry.failed) {
+    at = entry.failed->retry_at;
+  } else if (restarts) {
+    at = entry.backoff.RestartAt(*ended_at);
   }
   if (at > now) return WakeAt(out, at);
-  if (entry.last && !counted) {
-    entry.backoff.Restarted(entry.ended_at, now);
+  if (restarts) {
+    entry.backoff.Restarted(*ended_at, now);
     entry.counted_attempt = attempt;
     ++changes_;
     Changed();
@@ -394,7 +385,7 @@ void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
 bool PodLifecycle::StartsWithHook(const Entry& entry, const Steps& out) {
   const bool named = !out.actions.empty() && out.actions.back().kind == Action::Kind::kStart &&
                      out.actions.back().container == entry.name;
-  return entry.has_post_start && (entry.creating || named);
+  return entry.has.post_start && (entry.creating || named);
 }
 
 bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
@@ -408,59 +399,55 @@ void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (!entry.running()) continue;
-    if (!entry.term_at && !TermDue(i, now)) {
+    const Attempt& attempt = *entry.last();
+    if (AskedOf(attempt.stopping) == nullptr && !TermDue(i, now)) {
       WakeAt(out, *deadline_);
       continue;
     }
-    EndOne(entry, entry.end_by ? std::min(*entry.end_by, *deadline_) : *deadline_, now, out);
+    EndOne(entry, std::min(attempt.end_by.value_or(*deadline_), *deadline_), now, out);
   }
 }
 
 // What probes want to end, beside the rest of the pod.
 void PodLifecycle::NextUnhealthy(os::MonoTime now, Steps& out) {
   for (Entry& entry : entries_)
-    if (entry.running() && entry.end_by) EndOne(entry, *entry.end_by, now, out);
+    if (entry.running() && entry.last()->end_by) EndOne(entry, *entry.last()->end_by, now, out);
 }
 
 // TERM once, KILL from `end` on.
 void PodLifecycle::EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Steps& out) {
-  Action term{.kind = Action::Kind::kTerm,
-              .container = entry.name,
-              .attempt = entry.last->attempt,
-              .id = entry.last->id,
-              .asked_at = {},
-              .unhealthy = !deadline_};
-  if (!entry.term_at) {
-    entry.term_at = now;
-    ++changes_;
-    out.actions.push_back(std::move(term));
-  } else if (std::exchange(entry.asked_earlier, false)) {
-    term.asked_at = entry.term_at;
-    term.asked = entry.asked || !entry.has_pre_stop;
-    out.actions.push_back(std::move(term));
-  }
-  os::MonoTime asked = *entry.term_at;  // or later, after a hook that may take all the time there is
-  if (entry.has_pre_stop) asked = entry.asked.value_or(std::max(end, asked));
-  const os::MonoTime first = std::max(end, asked + kLeastTermTime);
-  const auto pause = [&] { return *entry.kill_at - *entry.first_kill < kSlowDeath ? kKillAgain : kSlowDeath; };
-  if (now >= (entry.kill_at ? *entry.kill_at + pause() : first)) {
-    if (!entry.first_kill) {
-      entry.first_kill = now;
-      Changed();  // not ready any more
+  const Stopping before = entry.last()->stopping;
+  entry.Follow(attempt_event::HasToEnd{.end = end, .now = now});
+  const Attempt& attempt = *entry.last();
+  const auto add = [&](Action::Kind kind) -> Action& {
+    return out.actions.emplace_back(Action{.kind = kind,
+                                           .container = entry.name,
+                                           .attempt = attempt.status.attempt,
+                                           .id = attempt.status.id,
+                                           .asked_at = {}});
+  };
+  const auto* const earlier = std::get_if<AskedEarlier>(&before);
+  if (std::holds_alternative<NotAsked>(before)) ++changes_;
+  if (std::holds_alternative<NotAsked>(before) || earlier != nullptr) {
+    Action& term = add(Action::Kind::kTerm);
+    term.unhealthy = !deadline_;
+    if (earlier != nullptr) {
+      term.asked_at = earlier->before.at;
+      term.asked = earlier->before.pre_stop_over || !entry.has.pre_stop;
     }
-    entry.kill_at = now;
-    out.actions.push_back({.kind = Action::Kind::kKill,
-                           .container = entry.name,
-                           .attempt = entry.last->attempt,
-                           .id = entry.last->id,
-                           .asked_at = {},
-                           .killing = std::chrono::duration_cast<os::Millis>(now - *entry.first_kill)});
   }
-  WakeAt(out, entry.kill_at ? *entry.kill_at + pause() : first);
+  const auto* const killed = std::get_if<BeingKilled>(&attempt.stopping);
+  if (killed != nullptr && attempt.stopping != before) {
+    if (!std::holds_alternative<BeingKilled>(before)) Changed();  // not ready any more
+    add(Action::Kind::kKill).killing = std::chrono::duration_cast<os::Millis>(now - killed->first);
+  }
+  WakeAt(out, NextKill(attempt.stopping, end, entry.has));
 }
 
 bool PodLifecycle::finished() const {
-  return deadline_ && std::ranges::none_of(entries_, [](const Entry& e) { return !e.idle() || !e.swept; });
+  return deadline_ && std::ranges::none_of(entries_, [](const Entry& e) {
+           return !e.idle() || std::holds_alternative<EndedAttempt>(e.attempt);
+         });
 }
 
 bool PodLifecycle::creating() const {
@@ -469,7 +456,8 @@ bool PodLifecycle::creating() const {
 
 std::chrono::seconds PodLifecycle::GraceLeft(std::string_view container, os::MonoTime now) const {
   const auto entry = std::ranges::find(entries_, container, &Entry::name);
-  const std::optional<os::MonoTime> own = entry != entries_.end() ? entry->end_by : std::nullopt;
+  const Attempt* const last = entry != entries_.end() ? entry->last() : nullptr;
+  const std::optional<os::MonoTime> own = last != nullptr ? last->end_by : std::nullopt;
   const os::MonoTime wanted = own && deadline_ ? std::min(*own, *deadline_) : own ? *own : deadline_.value_or(now);
   const os::MonoTime end = std::max(wanted, now + kLeastTermTime);
   return std::chrono::ceil<std::chrono::seconds>(end - now);
@@ -491,30 +479,35 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   ContainerView view;
   view.name = entry.name;
   view.kind = entry.kind;
-  view.last = entry.last;
-  view.restarts = entry.last ? entry.last->attempt : 0;
+  const Attempt* const last = entry.last();
+  const std::optional<os::MonoTime> ended_at = EndOf(entry.attempt);
+  if (last != nullptr) {
+    view.last = last->status;
+    view.restarts = last->status.attempt;
+  }
   view.in_post_start = entry.in_post_start();
   view.started = entry.up();
   view.ready = entry.kind == ContainerKind::kInit
                    ? entry.succeeded()
-                   : entry.up() && !entry.first_kill && (!entry.has_readiness || entry.is_ready);
-  if (entry.ended()) view.last_end = EndReason(*entry.last);
-  const bool will_start = !deadline_ && (!entry.last || (entry.ended() && MayRestart(entry)));
+                   : entry.up() && !std::holds_alternative<BeingKilled>(last->stopping) &&
+                         (!entry.has.readiness || std::get<Up>(last->progress).readiness_says_so);
+  if (ended_at) view.last_end = EndReason(last->status);
+  const bool will_start = !deadline_ && (last == nullptr || (ended_at && MayRestart(entry)));
   if (entry.creating) {
     view.reason = "ContainerCreating";
   } else if (entry.running()) {
     view.state = ContainerView::State::kRunning;
-  } else if (will_start && entry.retry_at) {
-    view.reason = entry.start_reason;
-    view.message = entry.start_error;
-  } else if (will_start && entry.last && entry.backoff.Delay(entry.ended_at) > os::Millis(0)) {
-    const auto delay = std::chrono::round<std::chrono::seconds>(entry.backoff.Delay(entry.ended_at));
+  } else if (will_start && entry.failed) {
+    view.reason = entry.failed->reason;
+    view.message = entry.failed->error;
+  } else if (will_start && ended_at && entry.backoff.Delay(*ended_at) > os::Millis(0)) {
+    const auto delay = std::chrono::round<std::chrono::seconds>(entry.backoff.Delay(*ended_at));
     view.reason = "CrashLoopBackOff";
     view.message = "back-off " + std::to_string(delay.count()) + "s restarting failed container";
-  } else if (entry.last) {
+  } else if (last != nullptr) {
     view.state = ContainerView::State::kExited;
     view.reason = view.last_end;
-    view.message = entry.last->message;
+    view.message = last->status.message;
   } else {
     const bool init_left = !AppsStarted() && std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {
       return e.kind == ContainerKind::kInit ? !e.succeeded() : e.kind == ContainerKind::kSidecar && !e.up();

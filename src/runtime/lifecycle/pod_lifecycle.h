@@ -29,6 +29,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -36,6 +37,8 @@
 #include "model/pod.h"
 #include "model/pod_view.h"
 #include "runtime/lifecycle/backoff.h"
+#include "runtime/lifecycle/container_attempt.h"
+#include "runtime/lifecycle/lifecycle_times.h"
 #include "runtime/lifecycle/runtime.h"
 
 namespace berth::runtime {
@@ -78,40 +81,8 @@ struct ContainerView {
   std::string last_end;                 ///< how `last` ended, a reason as of kExited; "": it did not
 };
 
-/// What a lifecycle knows about time and cannot see again: kept elsewhere, it goes on in another one. Times are of this
-/// boot.
-struct LifecycleTimes {
-  struct Of {
-    std::string container;
-    int attempt = -1;  ///< the newest, which term_at and ended_at are about; -1: none was started
-    std::optional<os::MonoTime> term_at;
-    std::optional<os::MonoTime> ended_at;
-    int restarts = 0;  ///< in a row
-    os::MonoTime last_restart{};
-    int counted_attempt = 0;  ///< its restart is in `restarts`
-    int start_failures = 0;   ///< in a row
-    std::optional<os::MonoTime> retry_at;
-    std::string start_reason;
-    std::string start_error;
-    bool post_started = true;            ///< the newest attempt's postStart hook is over, or it has none
-    std::optional<os::MonoTime> asked;   ///< the newest attempt's preStop hook is over, and it was asked to end
-    bool started = false;                ///< what its probes said last of the newest attempt
-    bool ready = false;                  ///< likewise
-    std::optional<os::MonoTime> end_by;  ///< a probe ends that attempt: what is left of it is killed then
-    friend bool operator==(const Of&, const Of&) = default;
-  };
-  std::optional<os::MonoTime> deadline;      ///< the pod is being terminated, and what is left is killed then
-  std::optional<os::MonoTime> active_since;  ///< activeDeadlineSeconds count from here
-  bool overdue = false;                      ///< they were over
-  std::vector<Of> containers;
-  friend bool operator==(const LifecycleTimes&, const LifecycleTimes&) = default;
-};
-
 /// Longer grace periods are cut to this (about 31 years).
 inline constexpr std::int64_t kLongestGraceS = 1'000'000'000;
-
-/// Processes that have not ended so long after SIGKILL are stuck in the kernel, or frozen.
-inline constexpr os::Millis kSlowDeath{10'000};
 
 /// Value type: copies are independent. Not thread-safe.
 class PodLifecycle {
@@ -189,47 +160,41 @@ class PodLifecycle {
   std::vector<ContainerView> containers() const;
 
  private:
+  /// A start that came to nothing, and those before it in a row.
+  struct FailedStart {
+    int failures = 0;
+    os::MonoTime retry_at{};
+    std::string reason;
+    std::string error;
+  };
   struct Entry {
     std::string name;
     ContainerKind kind = ContainerKind::kApp;
-    std::optional<ContainerStatus> last;
-    os::MonoTime ended_at{};  // when the end of `last` was seen
-    bool swept = true;        // leftovers of `last` were killed
-    Backoff backoff;
-    std::optional<int> counted_attempt;    // restart already entered into `backoff`
-    std::optional<int> creating;           // attempt being started in the background
-    int start_failures = 0;                // Start errors in a row
-    std::optional<os::MonoTime> retry_at;  // after a Start error
-    std::string start_reason;
-    std::string start_error;
-    std::optional<os::MonoTime> term_at;
-    std::optional<os::MonoTime> first_kill;  // of `last`, at its deadline
-    std::optional<os::MonoTime> kill_at;     // last KILL named
-    bool asked_earlier = false;              // term_at is an earlier berthd's, and the runtime was not told again
-    std::optional<os::MonoTime> asked;       // after its preStop hook
-    bool has_post_start = false;             // hooks
-    bool has_pre_stop = false;
-    bool post_started = false;  // the first of `last` is over
-    bool has_startup = false;   // probes
-    bool has_readiness = false;
-    bool startup_done = false;  // what they said of `last`
-    bool is_ready = false;
-    std::optional<os::MonoTime> end_by;  // a probe ends `last`, and this is when the rest of it is killed
+    HooksAndProbes has;
     std::optional<RestartPolicy> policy;
     std::vector<RestartRule> rules;
+    AttemptState attempt;               // the newest one seen
+    std::optional<int> creating;        // the one that is being started in the background
+    std::optional<FailedStart> failed;  // since the newest one seen
+    Backoff backoff;
+    std::optional<int> counted_attempt;  // restart already entered into `backoff`
 
-    bool in_post_start() const { return running() && has_post_start && !post_started; }
-    bool up() const { return running() && !in_post_start() && (!has_startup || startup_done); }
-    bool started() const { return last.has_value(); }
-    bool running() const { return last && last->state == ContainerState::kRunning; }
-    bool ended() const { return last && last->state != ContainerState::kRunning; }
+    const Attempt* last() const { return AttemptOf(attempt); }
+    bool running() const { return std::holds_alternative<RunningAttempt>(attempt); }
+    bool running_as(std::string_view id) const { return running() && last()->status.id == id; }
+    bool started() const { return last() != nullptr; }
+    bool ended() const { return started() && !running(); }
+    bool in_post_start() const { return IsRunningIn<InPostStart>(attempt); }
+    bool up() const { return IsRunningIn<Up>(attempt); }
     bool idle() const { return !running() && !creating; }
-    bool succeeded() const { return ended() && last->exit_code == 0; }
+    bool succeeded() const { return ended() && last()->status.exit_code == 0; }
+    int next_attempt() const { return started() ? last()->status.attempt + 1 : 0; }
+    void Follow(AttemptEvent event) { attempt = runtime::Follow(std::move(attempt), std::move(event), has); }
   };
 
   void Changed();
   Entry* Find(std::string_view name);
-  bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
+  bool Take(Entry& entry, const ContainerStatus& status, AttemptEvent event);
   Entry* FindRunning(std::string_view id);
   bool MayRestart(const Entry& entry) const;
   bool MayRestartByPolicy(const Entry& entry) const;
