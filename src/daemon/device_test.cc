@@ -209,9 +209,9 @@ TEST_F(DeviceTest, APodThatGoesWhileItsPluginIsAskedLeavesNothing) {
   auto manager = Boot();
   PodManager& bare = manager->bare();
   bare.OnSnapshot(Wanting({GpuPod("web")}));
-  while (bare.pods().empty() || bare.pods().begin()->second.asking == 0) {
+  while (bare.pods().empty() || pods::QuestionOf(bare.pods().begin()->second.stage) == 0) {
     bare.Tick(Now());
-    if (!bare.pods().empty() && bare.pods().begin()->second.asking != 0) break;
+    if (!bare.pods().empty() && pods::QuestionOf(bare.pods().begin()->second.stage) != 0) break;
     manager->executor().RunOne();
   }
   manager->OnSnapshot(Wanting({}), Now());

@@ -48,19 +48,18 @@ std::string DeviceGrants::QueueOf(const std::set<std::string>& resources) {
   return out;
 }
 
-template <class T>
+template <class State, class T>
 void DeviceGrants::Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
                        std::function<void(ManagedPod&, Result<T>)> then) {
-  managed.asking = ++questions_;
-  event_loop::Submit<T>(
-      executor_, QueueOf(resources), std::move(job),
-      [this, uid = managed.pod.uid, number = managed.asking, then = std::move(then)](Result<T> answer) {
-        parts_.agenda.WakeNow();
-        const auto pod = parts_.pods.find(uid);
-        if (pod == parts_.pods.end() || pod->second.asking != number) return;
-        pod->second.asking = 0;
-        then(pod->second, std::move(answer));
-      });
+  managed.Move(pod_event::Wait{State{.question = ++questions_}});
+  event_loop::Submit<T>(executor_, QueueOf(resources), std::move(job),
+                        [this, uid = managed.pod.uid, number = questions_, then = std::move(then)](Result<T> answer) {
+                          parts_.agenda.WakeNow();
+                          const auto pod = parts_.pods.find(uid);
+                          if (pod == parts_.pods.end() || QuestionOf(pod->second.stage) != number) return;
+                          pod->second.Move(pod_event::Answer{number});
+                          then(pod->second, std::move(answer));
+                        });
 }
 
 void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(ManagedPod&, Result<Answers>)> then) {
@@ -74,7 +73,7 @@ void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(Mana
     }
     return std::move(questions);
   };
-  Ask<Answers>(managed, resources, std::move(job), std::move(then));
+  Ask<AllocatingDevices>(managed, resources, std::move(job), std::move(then));
 }
 
 // ---- which they prefer -------------------------------------------------------------------------------------------
@@ -104,7 +103,7 @@ void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
                             return plugins->Prefer(resource, question);
                           });
   };
-  Ask<Preferences>(managed, resources, std::move(job), std::move(then));
+  Ask<AskingPlugin>(managed, resources, std::move(job), std::move(then));
 }
 
 // ---- before a start ----------------------------------------------------------------------------------------------

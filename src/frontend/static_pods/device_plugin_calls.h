@@ -31,8 +31,8 @@ class DeviceGrants {
   std::string AwaitedFor(const std::string& uid) const;
   /// The pod holds devices, in the saved ledger, of which nobody has said yet what they bring.
   bool Lacks(const std::string& uid) const;
-  /// Asks what all of these bring (Allocate), and calls `then(ManagedPod&, Result<Answers>)`. The pod is `asking` until
-  /// then.
+  /// Asks what all of these bring (Allocate), and calls `then(ManagedPod&, Result<Answers>)` if the pod still waits for
+  /// that.
   void AskWhatTheyBring(ManagedPod& managed, std::function<void(ManagedPod&, Result<Answers>)> then);
 
   /// Some plug-in wants to be asked which devices a pod that would be admitted with this record should have.
@@ -49,7 +49,8 @@ class DeviceGrants {
   std::string AwaitedOf(const std::set<std::string>& resources) const;
   std::vector<ledger::AnsweredDevices> Unanswered(const std::string& uid) const;
   static std::string QueueOf(const std::set<std::string>& resources);
-  template <class T>
+  /// `State`: that of the pod until then.
+  template <class State, class T>
   void Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
            std::function<void(ManagedPod&, Result<T>)> then);
   Result<std::vector<DeviceAssignment>> WantPreStart(const PodRecord& record, const std::string& container,

@@ -204,7 +204,6 @@ void Admission::Decide(ManagedPod& managed, const allocator::Inputs& inputs, boo
   const auto& delta = std::get<LedgerDelta>(std::get<ledger::Proposal>(proposed).change);
   const bool is_new = !parts_.allocations.newest().pods.contains(managed.pod.uid);
   if (is_new && !asked && grants_.Choosy(*delta.put)) {
-    managed.Move(pod_event::Wait{AskingPlugin()});
     return grants_.AskPreference(managed, *delta.put, [this](ManagedPod& pod, Result<Preferences> answer) {
       Preferred(pod, std::move(answer));
     });
@@ -309,7 +308,6 @@ void Admission::Preferred(ManagedPod& managed, Result<Preferences> answer) {
 void Admission::Grant(ManagedPod& managed) {
   if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));  // it may have to go meanwhile
   if (AwaitsPlugin(managed, grants_.AwaitedFor(managed.pod.uid))) return;
-  managed.Move(pod_event::Wait{AllocatingDevices()});
   grants_.AskWhatTheyBring(
       managed, [this, asked = parts_.devices.registrations()](
                    ManagedPod& pod, const Result<DeviceGrants::Answers>& answers) { Granted(pod, answers, asked); });

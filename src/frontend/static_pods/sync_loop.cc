@@ -95,7 +95,7 @@ void SyncLoop::AddRejected(os::MonoTime now) {
 }
 
 void SyncLoop::DecideOne(ManagedPod& managed, os::MonoTime now) {
-  if (managed.saving || managed.asking != 0 || cleanup_.Removing(managed.pod.uid))
+  if (managed.saving || QuestionOf(managed.stage) != 0 || cleanup_.Removing(managed.pod.uid))
     return;  // looked at again when that is done
   if (managed.Is<Waiting>())
     admission_.Admit(managed, now);

@@ -89,7 +89,6 @@ struct ManagedPod {
   std::optional<std::uint64_t> kept;           ///< changes() of `lifecycle` that the next berthd would know
   std::uint64_t documents = 0;                 ///< DocumentBook::revision() its volumes were made of
   bool saving = false;                         ///< what it takes or gives back is being made durable
-  std::uint64_t asking = 0;                    ///< number of the question about it that device plug-ins have; 0: none
   std::map<std::string, PreStart> pre_starts;  ///< by container
   std::optional<os::MonoTime> remove_at;       ///< the next try to remove its groups
   os::Millis remove_delay{0};                  ///< from the last try to that; zero before the first

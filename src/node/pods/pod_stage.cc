@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -41,12 +42,31 @@ bool Is(const Stage& stage) {
   return std::holds_alternative<S>(stage);
 }
 
+/// nullptr: it does not wait for an answer.
+template <class Of>
+auto* FindQuestion(Of& stage) {
+  using Number = std::conditional_t<std::is_const_v<Of>, const std::uint64_t, std::uint64_t>;
+  auto* const waiting = std::get_if<Waiting>(&stage);
+  if (waiting == nullptr) return static_cast<Number*>(nullptr);
+  return std::visit(
+      [](auto& of) -> Number* {
+        if constexpr (requires { of.question; })
+          return &of.question;
+        else
+          return nullptr;
+      },
+      *waiting);
+}
+
 /// One overload for each event, which may be moved from.
 struct Transition {
   Stage& stage;
 
   void operator()(pod_event::Wait& event) const {
     if (Is<Waiting>(stage) || Is<Rejected>(stage) || Is<Admitted>(stage)) stage = std::move(event.reason);
+  }
+  void operator()(const pod_event::Answer& event) const {
+    if (std::uint64_t* const asked = FindQuestion(stage); asked != nullptr && *asked == event.question) *asked = 0;
   }
   void operator()(pod_event::Reject& event) const {
     if (Is<Waiting>(stage) || Is<Rejected>(stage)) stage = std::move(event.decision);
@@ -97,6 +117,11 @@ Why WhyOf(const Stage& stage) {
           return Why();
       },
       stage);
+}
+
+std::uint64_t QuestionOf(const Stage& stage) {
+  const std::uint64_t* const asked = FindQuestion(stage);
+  return asked != nullptr ? *asked : 0;
 }
 
 const std::string& AdmittedAt(const Stage& stage) {

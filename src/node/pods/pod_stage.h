@@ -47,10 +47,12 @@ struct WaitingForPlugin {
 };
 /// Which devices it prefers.
 struct AskingPlugin {
+  std::uint64_t question = 0;  ///< its number; 0: it was answered, and the pod is to be decided again
   friend bool operator==(const AskingPlugin&, const AskingPlugin&) = default;
 };
 /// It has its place, and what its devices bring is asked.
 struct AllocatingDevices {
+  std::uint64_t question = 0;  ///< likewise
   friend bool operator==(const AllocatingDevices&, const AllocatingDevices&) = default;
 };
 
@@ -108,6 +110,10 @@ namespace pod_event {
 struct Wait {
   Waiting reason;
 };
+/// A device plug-in has answered, or has gone.
+struct Answer {
+  std::uint64_t question = 0;
+};
 struct Reject {
   Rejected decision;
 };
@@ -130,14 +136,17 @@ struct Watch {
 
 }  // namespace pod_event
 
-using PodEvent = std::variant<pod_event::Wait, pod_event::Reject, pod_event::Admit, pod_event::Evict, pod_event::End,
-                              pod_event::GiveBack, pod_event::RemoveFolders, pod_event::FoldersGone, pod_event::Watch>;
+using PodEvent = std::variant<pod_event::Wait, pod_event::Answer, pod_event::Reject, pod_event::Admit, pod_event::Evict,
+                              pod_event::End, pod_event::GiveBack, pod_event::RemoveFolders, pod_event::FoldersGone,
+                              pod_event::Watch>;
 
 /// The stage that follows. An event that means nothing in a stage changes nothing. The test has a table of both.
 Stage Follow(Stage stage, PodEvent event);
 
 /// None of a pod that is admitted or done, and of one that is not decided.
 Why WhyOf(const Stage& stage);
+/// The number of the question about it that device plug-ins have; 0: none.
+std::uint64_t QuestionOf(const Stage& stage);
 /// "": never.
 const std::string& AdmittedAt(const Stage& stage);
 

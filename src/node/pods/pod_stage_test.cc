@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,7 +16,10 @@ const Why kShort{.reason = "OutOfcpu", .message = "short of CPUs", .details = {"
 const Why kEaten{.reason = "Evicted", .message = "memory was short", .details = {}};
 
 struct Describer {
-  std::string operator()(const Waiting& waiting) const { return "waiting, " + WhyOf(waiting).reason; }
+  std::string operator()(const Waiting& waiting) const {
+    const std::uint64_t question = QuestionOf(waiting);
+    return "waiting, " + WhyOf(waiting).reason + (question == 0 ? "" : " " + std::to_string(question));
+  }
   std::string operator()(const Rejected& s) const { return "rejected, " + s.why.reason + At(s.admitted_at); }
   std::string operator()(const Admitted& s) const { return "admitted" + At(s.at); }
   std::string operator()(const Ending& s) const {
@@ -32,7 +36,8 @@ struct Describer {
 
 std::string Describe(const Stage& stage) { return std::visit(Describer(), stage); }
 
-const std::vector<PodEvent> kEvents{pod_event::Wait{AskingPlugin()},
+const std::vector<PodEvent> kEvents{pod_event::Wait{AskingPlugin{8}},
+                                    pod_event::Answer{7},
                                     pod_event::Reject{{.why = kShort, .admitted_at = ""}},
                                     pod_event::Admit{"two"},
                                     pod_event::Evict{kEaten},
@@ -48,7 +53,7 @@ struct Row {
 };
 
 TEST(PodStageTest, EveryEventInEveryStage) {
-  const std::string asking = "waiting, AskingPlugin";
+  const std::string asking = "waiting, AskingPlugin 8";
   const std::string rejected = "rejected, OutOfcpu";
   const std::string foreign = "foreign, OutOfcpu";
   const Ending ending{.why = {}, .admitted_at = "one"};
@@ -59,21 +64,30 @@ TEST(PodStageTest, EveryEventInEveryStage) {
   Ending gone = freed;
   gone.folders = Ending::Folders::kGone;
   const std::vector<Row> rows = {
-      {Waiting(NotDecided()), {asking, rejected, "admitted at two", "", "ending", "done", "", "", foreign}},
+      {Waiting(NotDecided()), {asking, "", rejected, "admitted at two", "", "ending", "done", "", "", foreign}},
       {Waiting(LedgerNotSaved{"disk full"}),
-       {asking, rejected, "admitted at two", "", "ending, LedgerNotSaved", "done", "", "", foreign}},
+       {asking, "", rejected, "admitted at two", "", "ending, LedgerNotSaved", "done", "", "", foreign}},
+      {Waiting(AskingPlugin{7}),
+       {asking, "waiting, AskingPlugin", rejected, "admitted at two", "", "ending, AskingPlugin", "done", "", "",
+        foreign}},
+      {Waiting(AllocatingDevices{7}),
+       {asking, "waiting, AllocatingDevices", rejected, "admitted at two", "", "ending, AllocatingDevices", "done", "",
+        "", foreign}},
+      {Waiting(AllocatingDevices{9}),
+       {asking, "", rejected, "admitted at two", "", "ending, AllocatingDevices", "done", "", "", foreign}},
       {Rejected{.why = {.reason = "SetAside", .message = ""}, .admitted_at = "", .place = 3},
-       {asking, rejected, "", "", "ending, SetAside, rejected", "", "", "", foreign}},
+       {asking, "", rejected, "", "", "ending, SetAside, rejected", "", "", "", foreign}},
       {Rejected{.why = kEaten, .admitted_at = "one"},
-       {asking, rejected, "", "", "ending, Evicted at one, rejected", "", "", "", foreign}},
+       {asking, "", rejected, "", "", "ending, Evicted at one, rejected", "", "", "", foreign}},
       {Admitted{.at = "one"},
-       {asking, "", "", "rejected, Evicted at one", "ending at one", "done at one", "", "", foreign}},
-      {ending, {"", "", "", "", "", "ending at one, free", "ending at one, removing", "ending at one, gone", foreign}},
-      {freed, {"", "", "", "", "", "", "ending at one, free, removing", "ending at one, free, gone", foreign}},
-      {removing, {"", "", "", "", "", "", "", "ending at one, free, gone", foreign}},
-      {gone, {"", "", "", "", "", "", "ending at one, free, removing", "", foreign}},
-      {Done{.admitted_at = "one"}, {"", "", "", "", "ending at one, free", "", "", "", foreign}},
-      {Foreign{.why = kEaten}, {"", "", "admitted at two", "", "ending, Evicted", "", "", "", foreign}},
+       {asking, "", "", "", "rejected, Evicted at one", "ending at one", "done at one", "", "", foreign}},
+      {ending,
+       {"", "", "", "", "", "", "ending at one, free", "ending at one, removing", "ending at one, gone", foreign}},
+      {freed, {"", "", "", "", "", "", "", "ending at one, free, removing", "ending at one, free, gone", foreign}},
+      {removing, {"", "", "", "", "", "", "", "", "ending at one, free, gone", foreign}},
+      {gone, {"", "", "", "", "", "", "", "ending at one, free, removing", "", foreign}},
+      {Done{.admitted_at = "one"}, {"", "", "", "", "", "ending at one, free", "", "", "", foreign}},
+      {Foreign{.why = kEaten}, {"", "", "", "admitted at two", "", "ending, Evicted", "", "", "", foreign}},
   };
   for (const Row& row : rows) {
     ASSERT_EQ(row.after.size(), kEvents.size());
