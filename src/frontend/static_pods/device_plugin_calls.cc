@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <variant>
 
 namespace berth::pods {
 
@@ -126,26 +127,10 @@ Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord
   return out;
 }
 
-Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
-  const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
-  if (parts_.devices.plugins() == nullptr || record == parts_.allocations.ledger().pods.end()) return true;
-  std::string awaited;
-  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
+void DeviceGrants::AskToStart(ManagedPod& managed, const std::string& container, int attempt,
+                              std::vector<DeviceAssignment> wanted) {
   PreStart& state = managed.pre_starts[container];
-  if (!awaited.empty() && !state.waits)
-    parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
-                         fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
-  state.waits = !awaited.empty();
-  if (state.waits || wanted.empty()) return !state.waits;
-  if (state.number != 0 && state.attempt == attempt) {
-    if (!state.over) return false;
-    if (state.problem.empty()) return true;
-    Error why{.code = state.code, .sys = 0, .message = std::exchange(state.problem, {})};
-    state = {};
-    if (why.code == Code::kUnreachable) return false;  // asked again when it is back
-    return std::unexpected(std::move(why));
-  }
-  state = {.attempt = attempt, .number = ++questions_};
+  state = Follow(std::move(state), pre_start::Ask{.attempt = attempt, .question = ++questions_});
   std::set<std::string> resources;
   for (const DeviceAssignment& devices : wanted) resources.insert(devices.resource);
   event_loop::Submit<void>(
@@ -155,17 +140,44 @@ Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& cont
           BERTH_RETURN_IF_ERROR(plugins->PreStart(devices.resource, devices.ids));
         return {};
       },
-      [this, uid = managed.pod.uid, container, number = state.number](const Result<void>& done) {
+      [this, uid = managed.pod.uid, container, number = questions_](Result<void> done) {
         parts_.agenda.WakeNow();
         const auto pod = parts_.pods.find(uid);
         if (pod == parts_.pods.end()) return;
         PreStart& asked = pod->second.pre_starts[container];
-        if (asked.number != number) return;
-        asked.over = true;
-        if (done) return;
-        asked.code = done.error().code;
-        asked.problem = done.error().message;
+        asked = Follow(std::move(asked), pre_start::Answer{.question = number, .outcome = std::move(done)});
       });
+}
+
+Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
+  const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
+  if (parts_.devices.plugins() == nullptr || record == parts_.allocations.ledger().pods.end()) return true;
+  std::string awaited;
+  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
+  PreStart& state = managed.pre_starts[container];
+  if (!awaited.empty()) {
+    if (!std::holds_alternative<pre_start::Away>(state))
+      parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
+                           fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
+    state = Follow(std::move(state), pre_start::PluginLeft());
+    return false;
+  }
+  state = Follow(std::move(state), pre_start::PluginsBack());
+  if (wanted.empty()) return true;
+  const auto& present = std::get<pre_start::Present>(state);
+  if (const auto* const asked = std::get_if<pre_start::Asked>(&present); asked != nullptr && asked->attempt == attempt)
+    return false;
+  if (const auto* const allowed = std::get_if<pre_start::Allowed>(&present);
+      allowed != nullptr && allowed->attempt == attempt)
+    return true;
+  if (const auto* const refused = std::get_if<pre_start::Refused>(&present);
+      refused != nullptr && refused->attempt == attempt) {
+    Error why{.code = refused->code, .sys = 0, .message = refused->problem};
+    state = Follow(std::move(state), pre_start::Forget());
+    if (why.code == Code::kUnreachable) return false;  // asked again when it is back
+    return std::unexpected(std::move(why));
+  }
+  AskToStart(managed, container, attempt, std::move(wanted));
   return false;
 }
 

@@ -53,6 +53,7 @@ class DeviceGrants {
   template <class State, class T>
   void Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
            std::function<void(ManagedPod&, Result<T>)> then);
+  void AskToStart(ManagedPod& managed, const std::string& container, int attempt, std::vector<DeviceAssignment> wanted);
   Result<std::vector<DeviceAssignment>> WantPreStart(const PodRecord& record, const std::string& container,
                                                      std::string& awaited) const;
 

@@ -19,6 +19,7 @@
 #include "model/pod_devices.h"
 #include "model/trace.h"
 #include "node/pods/pod_stage.h"
+#include "node/pods/pre_start.h"
 #include "runtime/lifecycle/env.h"
 #include "runtime/lifecycle/pod_lifecycle.h"
 
@@ -38,15 +39,6 @@ struct Reported {
 struct Mounting {
   int attempt = 0;
   std::optional<Result<std::vector<runtime::BoundMount>>> made;  ///< nullopt: under way
-};
-/// Whether a container's device plug-ins were asked before an attempt to start it.
-struct PreStart {
-  int attempt = -1;
-  std::uint64_t number = 0;  ///< of the question; 0: none
-  bool over = false;
-  Code code{};
-  std::string problem;  ///< why not; "": it may start
-  bool waits = false;   ///< for a plug-in that is away; that was told
 };
 
 /// Whether the words of a pod's containers together are within bounds, with what is known of node and documents.
