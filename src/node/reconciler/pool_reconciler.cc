@@ -17,56 +17,49 @@ constexpr os::Millis kAskAgain{100};  // while systemd is asked, whose answer is
 
 void PoolReconciler::Changed() {
   parts_.groups.cpusets().Restart();
-  dirty_ = true;
-  ahead_ = false;
-  retry_.reset();
+  Move(pool_event::Change());
   parts_.agenda.WakeNow();
 }
 
 void PoolReconciler::ChangedUntil(os::MonoTime when) {
   parts_.groups.cpusets().Restart();
-  dirty_ = true;
-  ahead_ = false;
-  retry_ = when;
+  Move(pool_event::Change{when});
   parts_.agenda.WakeAt(when);
 }
 
-void PoolReconciler::Again() {
-  if (dirty_) retry_.reset();
-}
+void PoolReconciler::Again() { Move(pool_event::Again()); }
 
 std::optional<os::MonoTime> PoolReconciler::next_due(os::MonoTime now) const {
-  return dirty_ ? std::optional(retry_.value_or(now)) : std::nullopt;
+  if (const auto* const postponed = std::get_if<PoolPostponed>(&state_)) return postponed->until;
+  return due() ? std::optional(now) : std::nullopt;
 }
 
 bool PoolReconciler::Apply(os::MonoTime now, const os::Slice& slice) {
-  if (!dirty_ || (retry_ && now < *retry_)) return true;
+  if (const auto at = next_due(now); !at || now < *at) return true;
   parts_.allocations.Settle();
   if (!parts_.allocations.durable()) {
-    retry_ = std::max(now + kRetry, parts_.allocations.next_try());
+    Move(pool_event::Postpone{std::max(now + kRetry, parts_.allocations.next_try())});
     return true;
   }
   const auto applied = PutInForce(slice);
   if (applied && !*applied) return false;
   if (applied) {
-    dirty_ = false;
-    looks_ = 0;
-    retry_.reset();
-    problem_.clear();
+    Move(pool_event::Applied());
     return true;
   }
   if (parts_.groups.site().IsUnderWay(applied.error())) {
-    retry_ = now + kAskAgain;
+    Move(pool_event::Postpone{now + kAskAgain});
     return true;
   }
-  if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && looks_++ < kLooks) {
-    retry_ = now + kBetweenLooks;  // the runtime is making a group
+  const PoolTries* const tries = TriesOf(state_);
+  if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && tries != nullptr &&
+      tries->looks < kLooks) {
+    Move(pool_event::LookAgain{now + kBetweenLooks});
     return true;
   }
-  looks_ = 0;
-  retry_ = now + kRetry;
-  problem_ = applied.error().message + "; no container with CPUs of its own is started before that works";
-  parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), problem_);
+  std::string problem = applied.error().message + "; no container with CPUs of its own is started before that works";
+  Move(pool_event::Fail{.until = now + kRetry, .problem = problem});
+  parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), std::move(problem));
   return true;
 }
 
@@ -81,15 +74,15 @@ Result<void> PoolReconciler::TellMixed(const Ledger& ledger) {
 }
 
 bool PoolReconciler::Narrow() {
-  if (!dirty_) return true;
+  if (in_force()) return true;
   if (!parts_.allocations.durable()) return false;
   const auto narrowed = parts_.groups.cpusets().Narrow(parts_.allocations.ledger());
   return narrowed && *narrowed;
 }
 
 void PoolReconciler::NarrowAhead() {
-  if (dirty_ || !parts_.allocations.saving()) return;  // the next Apply writes the ledger in force all the same
-  ahead_ = true;
+  if (!in_force() || !parts_.allocations.saving()) return;  // the next Apply writes the ledger in force all the same
+  Move(pool_event::Narrow());
   static_cast<void>(parts_.groups.cpusets().Narrow(parts_.allocations.newest()));
 }
 

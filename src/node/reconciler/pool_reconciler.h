@@ -4,10 +4,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "node/pods/parts.h"
+#include "node/reconciler/pool_state.h"
 
 namespace berth::reconciler {
 
@@ -33,26 +36,23 @@ class PoolReconciler {
   /// anything by it, so that a ledger which does not get there costs only what Apply writes after the next Changed.
   void NarrowAhead();
   /// Since then nothing has changed: containers may have less than the ledger in force says.
-  bool ahead() const { return ahead_; }
+  bool ahead() const { return std::holds_alternative<InForceNarrowed>(state_); }
   /// The kernel keeps everybody off exclusive CPUs of others.
-  bool in_force() const { return !dirty_; }
+  bool in_force() const { return IsInForce(state_); }
   /// Changed, and nothing says that it has to wait.
-  bool due() const { return dirty_ && !retry_; }
+  bool due() const { return std::holds_alternative<PoolDue>(state_); }
   /// When Apply has to be called; nullopt: when something changes.
   std::optional<os::MonoTime> next_due(os::MonoTime now) const;
   /// Why it is not in force; "": it is, or was not tried yet.
-  const std::string& problem() const { return problem_; }
+  std::string problem() const { return TriesOf(state_) != nullptr ? TriesOf(state_)->problem : ""; }
 
  private:
+  void Move(PoolEvent event) { state_ = Follow(std::move(state_), std::move(event)); }
   Result<bool> PutInForce(const os::Slice& slice);
   Result<void> TellMixed(const Ledger& ledger);
 
   pods::Parts parts_;
-  bool dirty_ = true;
-  bool ahead_ = false;
-  std::optional<os::MonoTime> retry_;
-  int looks_ = 0;               // tries in a row while a runtime was making a group
-  std::string problem_;         // of the last try
+  PoolState state_;
   std::optional<CpuSet> told_;  // what the file for mixed containers says; nullopt: nothing of this berthd's
 };
 
