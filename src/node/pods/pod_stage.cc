@@ -42,22 +42,6 @@ bool Is(const Stage& stage) {
   return std::holds_alternative<S>(stage);
 }
 
-/// nullptr: it does not wait for an answer.
-template <class Of>
-auto* FindQuestion(Of& stage) {
-  using Number = std::conditional_t<std::is_const_v<Of>, const std::uint64_t, std::uint64_t>;
-  auto* const waiting = std::get_if<Waiting>(&stage);
-  if (waiting == nullptr) return static_cast<Number*>(nullptr);
-  return std::visit(
-      [](auto& of) -> Number* {
-        if constexpr (requires { of.question; })
-          return &of.question;
-        else
-          return nullptr;
-      },
-      *waiting);
-}
-
 /// One overload for each event, which may be moved from.
 struct Transition {
   Stage& stage;
@@ -66,7 +50,12 @@ struct Transition {
     if (Is<Waiting>(stage) || Is<Rejected>(stage) || Is<Admitted>(stage)) stage = std::move(event.reason);
   }
   void operator()(const pod_event::Answer& event) const {
-    if (std::uint64_t* const asked = FindQuestion(stage); asked != nullptr && *asked == event.question) *asked = 0;
+    if (event.question == 0 || event.question != QuestionOf(stage)) return;
+    auto& waiting = std::get<Waiting>(stage);
+    if (std::holds_alternative<AskingPlugin>(waiting))
+      waiting = AskingPlugin();
+    else
+      waiting = AllocatingDevices();
   }
   void operator()(pod_event::Reject& event) const {
     if (Is<Waiting>(stage) || Is<Rejected>(stage)) stage = std::move(event.decision);
@@ -120,8 +109,11 @@ Why WhyOf(const Stage& stage) {
 }
 
 std::uint64_t QuestionOf(const Stage& stage) {
-  const std::uint64_t* const asked = FindQuestion(stage);
-  return asked != nullptr ? *asked : 0;
+  const auto* const waiting = std::get_if<Waiting>(&stage);
+  if (waiting == nullptr) return 0;
+  if (const auto* const asking = std::get_if<AskingPlugin>(waiting)) return asking->question;
+  if (const auto* const allocating = std::get_if<AllocatingDevices>(waiting)) return allocating->question;
+  return 0;
 }
 
 const std::string& AdmittedAt(const Stage& stage) {
