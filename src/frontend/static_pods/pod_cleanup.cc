@@ -44,7 +44,7 @@ bool PodCleanup::Finish(ManagedPod& managed, os::MonoTime now) {
   if (ending == nullptr || managed.saving || managed.Mounts() || (managed.lifecycle && !ending->place_free))
     return false;
   if (ending->folders == Ending::Folders::kThere) RemoveFolders(managed);
-  return ending->folders == Ending::Folders::kGone;
+  return std::get<Ending>(managed.stage).folders == Ending::Folders::kGone;
 }
 
 /// Kills what is left in the pod's groups and removes them; false: has to be tried again at remove_at.
