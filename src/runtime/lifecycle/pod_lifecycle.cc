@@ -73,7 +73,6 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, AttemptEven
   if (entry.started() && status.attempt < entry.last()->status.attempt) return false;
   if (!entry.started() || status.attempt > entry.last()->status.attempt) {
     entry.failed.reset();
-    entry.attempt = NeverStarted();
     ++changes_;
   }
   const bool ended_before = entry.ended();
