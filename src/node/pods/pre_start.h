@@ -32,6 +32,7 @@ struct Refused {
   std::string problem;
   friend bool operator==(const Refused&, const Refused&) = default;
 };
+/// All plug-ins are there.
 using Present = std::variant<NotAsked, Asked, Allowed, Refused>;
 /// A plug-in is away and waited for, and that was told.
 struct Away {

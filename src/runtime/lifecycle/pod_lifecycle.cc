@@ -62,7 +62,7 @@ PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
   return it == entries_.end() ? nullptr : &*it;
 }
 
-// Of kCreating, or to be followed by `event`. False when `status` is older than what is known.
+// `event`: what `status` is for the attempt, unless it is kCreating. False when it is older than what is known.
 bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, AttemptEvent event) {
   Changed();
   if (status.state == ContainerState::kCreating) {

@@ -121,7 +121,7 @@ class PodLifecycle {
   void Asked(std::string_view id, os::MonoTime now);
   /// The startup probe of the container with this id has succeeded.
   void SetStarted(std::string_view id);
-  /// What its readiness probe says.
+  /// What its readiness probe says. Ignored before it is up: nobody asks the probe before that.
   void SetReady(std::string_view id, bool ready);
   /// A probe says that the container with this id has to end, within `grace`; it is started anew as restartPolicy lets
   /// it. False: it does not run, or has to end already.
