@@ -35,7 +35,10 @@ int Session::PrintFound(const codec::Json& data) const {
 
 int Session::PrintItem(const codec::Json& data) const {
   if (format() == OutputFormat::kJsonPath) return PrintFound(data);
-  out_ << codec::FormatJson(data) << '\n';
+  if (format() == OutputFormat::kYaml)
+    out_ << "---\n" << codec::ToYaml(data);
+  else
+    out_ << codec::FormatJson(data) << '\n';
   return kOk;
 }
 

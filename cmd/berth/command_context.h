@@ -54,7 +54,7 @@ class Session {
   /// True for table and wide.
   bool for_people() const { return format() == OutputFormat::kTable || wide(); }
   bool color() const;
-  view::TableOptions table() const { return {.width = around_.width, .color = color()}; }
+  view::TableOptions table() const { return {.width = wide() ? 0 : around_.width, .color = color()}; }
   const std::string& socket() const { return options_.socket; }
 
   /// Prints what a container wrote, to the output or the error stream: on a terminal without the characters it would
@@ -67,7 +67,7 @@ class Session {
 
   /// Prints a value as JSON, YAML or what jsonpath finds in it. Requires: the format is one of these.
   int PrintData(const codec::Json& data) const;
-  /// The same for one of many values, as JSON on one line, or what jsonpath finds.
+  /// The same for one of many values: as JSON on one line, a document of YAML, or what jsonpath finds.
   int PrintItem(const codec::Json& data) const;
   /// Prints a drawing as it was asked for. Requires: the format is svg or png.
   int PrintDrawing(const std::string& svg) const;

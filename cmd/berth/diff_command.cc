@@ -154,9 +154,7 @@ int RunDiff(const DiffOptions& options, const Session& session) {
   }
   view::Table table({{"BETWEEN"}, {"WHERE"}, {"WHAT", view::Align::kLeft, true}});
   for (const Difference& of : *found) table.AddRow({of.between, of.where, {of.text, view::Style::kWarn}});
-  view::TableOptions layout = session.table();
-  if (session.wide()) layout.width = 0;
-  session.out() << table.Format(layout);
+  session.out() << table.Format(session.table());
   return status;
 }
 

@@ -64,15 +64,13 @@ int RunEvents(const EventsOptions& options, const Session& session) {
   view::Table table({{"TIME"}, {"TYPE"}, {"REASON"}, {"OBJECT"}, {"MESSAGE", view::Align::kLeft, true}});
   for (const Event& event : list->events)
     table.AddRow({FormatTime(event.time), TypeCell(event), event.reason, event.object, event.message});
-  view::TableOptions layout = session.table();
-  if (session.wide()) layout.width = 0;
   if (!list->problem.empty()) session.err() << "berth: only the newest events: " << list->problem << '\n';
   if (options.limit == 0 && list->left_out)
     session.err() << "berth: older events are left out; ask for more with --limit, or for a time with --since\n";
   if (table.empty())
     session.err() << "No events" << (options.since.empty() ? "" : " in that time") << ".\n";
   else
-    session.out() << table.Format(layout);
+    session.out() << table.Format(session.table());
   return kOk;
 }
 

@@ -134,9 +134,7 @@ std::string PodsTable(const PodList& pods, const Session& session) {
       row.insert(row.end(), {RequestsText(pod->requests), LabelsText(pod->labels), pod->uid, pod->file});
     table.AddRow(std::move(row));
   }
-  view::TableOptions options = session.table();
-  if (session.wide()) options.width = 0;
-  return table.Format(options);
+  return table.Format(session.table());
 }
 
 /// The pods that are asked for, of all there are. Errors: as PickPod.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/codec/views.h"
 #include "api/local_api/node_client.h"
 #include "base/text.h"
 #include "berth/apply_command.h"
@@ -56,6 +57,7 @@ class Run {
   Result<std::vector<cgroup::ProcessId>> FindHeld() const;
   int DryRun() const;
   int Detach();
+  int PrintDetached() const;
   int Foreground();
   int HoldOthers();
   Result<void> Store(const codec::Json& manifest);
@@ -277,6 +279,13 @@ void Run::TakeAway() const {
   AwaitGone(kForPodsEnd);
 }
 
+/// The name of the pod that berthd keeps, and the pod for a program.
+int Run::PrintDetached() const {
+  if (session_.for_people()) return session_.out() << pod_.namespace_ << '/' << pod_.name << '\n', kOk;
+  const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
+  return pod ? session_.PrintData(codec::ToJson(*pod)) : Report(pod.error());
+}
+
 int Run::Detach() {
   const os::HeldSignals signals;
   const auto manifest = Manifest({});
@@ -286,8 +295,7 @@ int Run::Detach() {
     TakeAway();
     return *status;
   }
-  session_.out() << pod_.namespace_ << '/' << pod_.name << '\n';
-  return kOk;
+  return PrintDetached();
 }
 
 int Run::Foreground() {
@@ -326,10 +334,7 @@ int Run::HoldOthers() {
     TakeAway();
     return *status;
   }
-  if (options_.detach) {
-    session_.out() << pod_.namespace_ << '/' << pod_.name << '\n';
-    return kOk;
-  }
+  if (options_.detach) return PrintDetached();
   constexpr os::Millis kLookAgain{200};
   while (!signals.Asked(kLookAgain))
     if (!Exists()) return kOk;  // they have ended
@@ -351,6 +356,11 @@ int Run::Go() {
 }  // namespace
 
 int RunRun(const RunOptions& options, const Session& session) {
+  if (!session.for_people() && !options.detach && !options.dry_run) {
+    session.err() << "berth run: -o is for -d and --dry-run: in the foreground the output is the command's own\n"
+                     "See 'berth run --help'.\n";
+    return kUsage;
+  }
   if (!options.once) {
     if (!session.Reachable()) {
       session.err() << "berth: no berthd listens on " << session.socket()

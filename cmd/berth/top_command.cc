@@ -30,8 +30,7 @@ Result<StatsSummary> LookTwice(const Session& session) {
 Result<std::string> TextOf(const TopOptions& options, const Session& session, const Machine& machine) {
   BERTH_TRY(const StatsSummary stats, LookTwice(session));
   BERTH_TRY(const PodList pods, session.berthd().Pods());
-  view::TableOptions table = session.table();
-  if (session.wide()) table.width = 0;
+  const view::TableOptions table = session.table();
   std::string out =
       view::PodUsageTable(stats, pods, machine, {.order = options.order, .filter = options.filter, .table = table}) +
       "\n" + view::SumUsageTable(stats, table);

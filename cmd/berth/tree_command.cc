@@ -80,9 +80,7 @@ int RunTree(const TreeOptions& options, const Session& session) {
       {Cell(tree->root, Style::kBold), " ", " ", "cgroup " + tree->cgroup_version + ", driver " + tree->driver});
   for (const HostGroup& group : tree->host_groups) AddHostGroup(group, table);
   for (const GroupView& group : tree->groups) AddGroup(group, table);
-  view::TableOptions layout = session.table();
-  if (session.wide()) layout.width = 0;
-  session.out() << table.Format(layout);
+  session.out() << table.Format(session.table());
   return status;
 }
 

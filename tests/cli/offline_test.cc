@@ -75,6 +75,7 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"run", "--pid", "1", "--", "true"}, "command excludes --pid");
   ExpectUsageError({"run", "-e", "A=1", "--", "true"}, "--env requires --detach");
   ExpectUsageError({"run", "--pid", "0"}, "--pid");
+  ExpectUsageError({"run", "-o", "json", "--", "true"}, "berth run: -o is for -d and --dry-run");
   ExpectUsageError({"run", "--even-placed", "--", "true"}, "--even-placed requires --pid");
   ExpectUsageError({"delete", "-f", "pod.yaml", "-n", "edge"}, "--filename excludes --namespace");
   ExpectUsageError({"exec", "web", "ls", "-l"}, "unknown option -l");

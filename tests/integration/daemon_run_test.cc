@@ -183,6 +183,9 @@ TEST_F(RunCommandTest, ADetachedCommandIsBerthdsAndItsNameIsTaken) {
   EXPECT_EQ(1, again.status);
   EXPECT_THAT(again.err, HasSubstr("there is a pod default/feed-n1 already"));
   EXPECT_EQ(1, Run({"--dry-run", "--name", "feed", "--", "true"}).status);
+  const Ran data = Run({"-d", "--name", "other", "-o", "jsonpath={.namespace}/{.name}", "--", "sleep", "1000"});
+  EXPECT_EQ("default/other-n1\n", data.out) << data.err;
+  EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "other", "--wait"}).status);
   EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "feed", "--wait"}).status);
 }
 
