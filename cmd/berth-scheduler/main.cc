@@ -19,6 +19,7 @@
 #include "kubernetes/kube_client/access.h"
 #include "kubernetes/scheduler_server/scheduler.h"
 #include "man/man_page.h"
+#include "man/wrong_arguments.h"
 #include "telemetry/events/log.h"
 
 namespace berth::scheduler_server {
@@ -114,8 +115,9 @@ int Main(int argc, char** argv) {
     AddOptions(app, args);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    return status == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fputs(man::FormatRefusal(app, error).c_str(), stderr);
+    return kUsage;
   }
   if (args.man) {
     std::fputs(man::FormatDaemon(app, kAbout, kMore, BERTH_VERSION).c_str(), stdout);

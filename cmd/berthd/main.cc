@@ -33,6 +33,7 @@
 #include "host/os/process.h"
 #include "kubernetes/kube_client/access.h"
 #include "man/man_page.h"
+#include "man/wrong_arguments.h"
 #include "rpc/nri/launch.h"
 #include "telemetry/events/log.h"
 
@@ -269,8 +270,9 @@ int Main(int argc, char** argv) {
     AddOptions(app, args);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    return status == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fputs(man::FormatRefusal(app, error).c_str(), stderr);
+    return kUsage;
   }
   if (args.man) {
     std::fputs(man::FormatDaemon(app, kAbout, kMore, BERTH_VERSION).c_str(), stdout);
