@@ -10,6 +10,7 @@
 #include "berth/registry.h"
 #include "berth/stay.h"
 #include "berth/topics.h"
+#include "berth/usage_problem.h"
 
 namespace berth::cli {
 namespace {
@@ -41,49 +42,15 @@ void AddCommonOptions(const Command& command, CLI::App& app, CommonOptions& comm
       ->default_str("auto");
 }
 
-std::vector<std::string> Names(const std::vector<Command>& commands) {
-  std::vector<std::string> out;
-  for (const Command& c : commands) out.push_back(c.name);
-  return out;
-}
-
 const Command* FindCommand(const Parser& parser, const CLI::App& app) {
   for (std::size_t i = 0; i < parser.apps.size(); ++i)
     if (parser.apps[i] == &app) return &parser.commands[i];
   return nullptr;
 }
 
-std::vector<std::string> OptionNames(const CLI::App& app) {
-  std::vector<std::string> out;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
-  return out;
-}
-
-/// The sentence for a command line that could not be read.
-std::string UsageProblem(const Parser& parser, const CLI::ParseError& problem) {
-  const auto used = parser.root->get_subcommands();
-  const CLI::App& app = used.empty() ? *parser.root : *used.front();
-  const std::vector<std::string> extra = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || extra.empty()) return problem.what();
-  const auto dashed = std::ranges::find_if(extra, [](const std::string& w) { return w.starts_with('-'); });
-  const std::string& word = dashed == extra.end() ? extra.front() : *dashed;
-  const bool option = word.starts_with('-');
-  std::string text = option         ? "unknown option " + word
-                     : used.empty() ? "unknown command '" + word + "'"
-                                    : "unexpected argument '" + word + "'";
-  std::string nearest;
-  if (option)
-    nearest = Nearest(word.substr(0, word.find('=')), OptionNames(app));
-  else if (used.empty())
-    nearest = Nearest(word, Names(parser.commands));
-  return nearest.empty() ? text : text + ", did you mean " + nearest + "?";
-}
-
 int ReportUsage(const Parser& parser, const CLI::ParseError& problem, std::ostream& err) {
-  const auto used = parser.root->get_subcommands();
-  const std::string name = used.empty() ? "berth" : "berth " + used.front()->get_name();
-  err << name << ": " << UsageProblem(parser, problem) << "\nSee '" << name << " --help'.\n";
+  const UsageProblem found = FindUsageProblem(parser, problem);
+  err << found.where << ": " << found.text << "\nSee '" << found.where << " --help'.\n";
   return kUsage;
 }
 
@@ -117,7 +84,7 @@ void BindHelp(Parser& parser) {
     for (std::size_t i = 0; i < parser.commands.size(); ++i)
       if (parser.commands[i].name == *topic)
         return session.out() << FormatHelp(parser.commands[i], *parser.apps[i]), kOk;
-    std::vector<std::string> known = Names(parser.commands);
+    std::vector<std::string> known = CommandNames(parser);
     for (const Topic& one : AllTopics()) {
       if (one.name == *topic) return session.out() << one.summary << ".\n\n" << one.text, kOk;
       known.push_back(one.name);
@@ -155,6 +122,12 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
     return "'" + given + "' is none of " + choices + (nearest.empty() ? "" : ", did you mean " + nearest + "?");
   };
   return option->check(check, "", "choice");
+}
+
+std::vector<std::string> CommandNames(const Parser& parser) {
+  std::vector<std::string> out;
+  for (const Command& command : parser.commands) out.push_back(command.name);
+  return out;
 }
 
 std::vector<Command> AllCommands() {

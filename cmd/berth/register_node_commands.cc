@@ -35,6 +35,7 @@ Command MapCommand() {
                    {"map --color always | less -R", "in colour, page by page"}},
       .draws = true,
       .draws_pages = true,
+      .stray = "-m",
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<MapCommandOptions>();
         auto* machine = app.add_option("-m,--machine", options->machine,
@@ -107,6 +108,7 @@ Command TopCommand() {
                        {"top --once --sort memory", "as text, the largest first"},
                        {"top --filter web", "only pods with this in their name, or a container's"},
                        {"top -o json", "for a program"}},
+          .stray = "--filter",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<TopOptions>();
             auto order = std::make_shared<std::string>("cpu");
@@ -153,6 +155,7 @@ Command DiffCommand() {
       .examples = {{"diff", "is the node what it should be?"},
                    {"diff -f pod.yaml", "and does it run what this file says?"}},
       .statuses = "1 also when something differs",
+      .stray = "-f",
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<DiffOptions>();
         app.add_option("-f,--filename", options->files,
@@ -170,6 +173,7 @@ Command EventsCommand() {
           .examples = {{"events --since 10m", "of the last ten minutes"},
                        {"events --pod web", "of one pod, also when it is gone"},
                        {"events -w", "and all that follows, until Ctrl-C"}},
+          .stray = "--pod",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<EventsOptions>();
             app.add_option("--since", options->since, "A duration back (90s, 10m, 2h) or a time (RFC 3339)")

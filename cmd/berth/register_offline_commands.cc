@@ -55,6 +55,7 @@ Command MachineCommand() {
           .statuses = "",
           .asks_daemon = false,
           .prints_data = false,
+          .stray = "-m",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<MachineOptions>();
             app.add_option("-m,--machine", options->from, kMachineText)->type_name("FILE")->default_str("host");
@@ -166,6 +167,7 @@ Command ExplainCommand() {
           .statuses = "3 the pod would not be admitted",
           .asks_daemon = true,
           .prints_data = true,
+          .stray = "-f",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ExplainOptions>();
             app.add_option("-f,--filename", options->file, "Manifest of the pod; - for standard input")
@@ -193,6 +195,7 @@ Command DefragCommand() {
           .statuses = "3 there is no room for all of the pods",
           .asks_daemon = true,
           .prints_data = true,
+          .stray = "-f",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DefragOptions>();
             app.add_option("-f,--filename", options->file, "Pods to make room for; - for standard input")

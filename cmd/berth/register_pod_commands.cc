@@ -9,6 +9,7 @@
 #include "berth/restart_command.h"
 #include "berth/run_command.h"
 #include "berth/selector.h"
+#include "berth/usage_problem.h"
 
 namespace berth::cli {
 namespace {
@@ -31,6 +32,11 @@ CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::str
 void AddChangedPod(CLI::App& app, std::string& pod, std::string& namespace_) {
   app.add_option("pod", pod, kChangedPodText)->type_name("POD")->required();
   AddNamespace(app, namespace_, "Namespace of the pod")->default_str("default");
+}
+
+/// kubectl's "delete pod web".
+void RefuseKind(const std::string& command, const std::vector<std::string>& pods) {
+  if (const std::string why = WhyNoKind(command, pods); !why.empty()) throw CLI::ValidationError(why);
 }
 
 CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
@@ -74,6 +80,7 @@ Command PodsCommand() {
                 ->excludes(of_one);
             AddSelector(app, options->selector);
             app.add_flag("-w,--watch", options->watch, "Go on with a line for each pod that changes; with JSON too");
+            app.callback([options] { RefuseKind("pods", options->pods); });
             return [options](const Session& session) { return RunPods(*options, session); };
           }};
 }
@@ -111,6 +118,7 @@ Command LogsCommand() {
                        {"logs web --previous", "of the attempt before the last restart"},
                        {"logs web --since 10m", "of the last ten minutes"},
                        {"logs web -f", "and all that follows, until the container ends or Ctrl-C"}},
+          .stray = "-c",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<LogsOptions>();
             AddPod(app, options->pod);
@@ -149,7 +157,7 @@ Command ExecCommand() {
         auto options = std::make_shared<ExecOptions>();
         AddChangedPod(app, options->pod, options->namespace_);
         app.add_option("command", options->command, "The command and its arguments, after --")
-            ->type_name("WORD")
+            ->type_name("COMMAND")
             ->required();
         app.add_option("-c,--container", options->container, "The container; needed when the pod has several")
             ->type_name("CONTAINER");
@@ -201,8 +209,8 @@ Command RunCommand() {
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<RunOptions>();
         AddRunOptions(app, *options);
-        auto* command =
-            app.add_option("command", options->command, "The command and its arguments, after --")->type_name("WORD");
+        auto* command = app.add_option("command", options->command, "The command and its arguments, after --")
+                            ->type_name("COMMAND");
         auto* pids =
             app.add_option("--pid", options->pids, "A process that runs already, with all that descend from it")
                 ->type_name("PID")
@@ -243,6 +251,7 @@ Command ApplyCommand() {
                        {"apply -f deployment.yaml --as-pods", "as many pods of its template as it has replicas"},
                        {"apply -f pods/ --dry-run", "say what would be created, changed or refused"}},
           .statuses = "3 a pod was not admitted (with --wait)",
+          .stray = "-f",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ApplyOptions>();
             app.add_option("-f,--filename", options->files,
@@ -273,7 +282,8 @@ Command RestartCommand() {
             auto* labels = AddSelector(app, options->selector)->excludes(pods);
             AddNamespace(app, options->namespace_, "Namespace of the pods; default unless given, with -l any");
             AddWait(app, options->wait, "all of them have been started again");
-            app.callback([pods, labels] {
+            app.callback([options, pods, labels] {
+              RefuseKind("restart", options->pods);
               if (pods->count() == 0 && labels->count() == 0) throw CLI::RequiredError("a POD or -l LABELS");
             });
             return [options](const Session& session) { return RunRestart(*options, session); };
@@ -330,7 +340,8 @@ Command DeleteCommand() {
                          "Namespace of the pods; default unless given, with --all or -l any")
                 ->excludes(files);  // manifests name their own
             AddWait(app, options->wait, "the pods are gone");
-            app.callback([pods, files, all, labels] {
+            app.callback([options, pods, files, all, labels] {
+              RefuseKind("delete", options->pods);
               const bool many = all->count() > 0 || labels->count() > 0;
               if (pods->count() == 0 && files->count() == 0 && !many)
                 throw CLI::RequiredError("a POD, -f FILE or -l LABELS");  // the parser's own way to say so

@@ -33,6 +33,7 @@ struct Command {
   bool draws = false;        ///< -o takes svg and png too
   bool draws_pages = false;  ///< and html
   bool names = false;        ///< -o takes name: what it lists are pods
+  std::string stray = {};    ///< the option most likely meant by a word too many; "": none
   /// Adds the options to `app`; the runner holds what they were set to. An option's type name says what completes it:
   /// POD, CONTAINER, TOPIC, FILE, or words separated by "|".
   std::function<Runner(CLI::App& app)> bind;
@@ -56,6 +57,8 @@ struct Parser {
 };
 /// `socket`: where berthd is asked unless --socket says otherwise; "" for the usual place.
 std::unique_ptr<Parser> MakeParser(const std::string& socket);
+
+std::vector<std::string> CommandNames(const Parser& parser);
 
 /// Words of a type name "a|b|c", of "a=VALUE" what stands before the value; empty when it is not a list.
 std::vector<std::string> Choices(const std::string& type_name);

@@ -1,7 +1,10 @@
 // What needs no daemon: help, wrong usage, the unreachable socket, completion, pictures of machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "api/codec/codec.h"
@@ -64,13 +67,13 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"status", "web"}, "berth status: unexpected argument 'web'");
   ExpectUsageError({"pods", "-o", "jsn"},
                    "'jsn' is none of table|wide|json|yaml|jsonpath=TEMPLATE|name, did you mean json?");
-  ExpectUsageError({"describe"}, "pod is required");
+  ExpectUsageError({"describe"}, "POD is required");
   ExpectUsageError({"delete"}, "a POD, -f FILE or -l LABELS is required");
-  ExpectUsageError({"apply"}, "--filename is required");
+  ExpectUsageError({"apply"}, "-f FILE is required");
   ExpectUsageError({"map", "--width", "7"}, "--width");
   ExpectUsageError({"logs", "web", "--tail", "many"}, "--tail");
   ExpectUsageError({"logs", "web", "-f", "-p"}, "--previous excludes --follow");
-  ExpectUsageError({"exec", "web"}, "command is required");
+  ExpectUsageError({"exec", "web"}, "COMMAND is required");
   ExpectUsageError({"run", "--cpus", "1"}, "a command after --, or --pid is required");
   ExpectUsageError({"run", "--pid", "1", "--", "true"}, "command excludes --pid");
   ExpectUsageError({"run", "-e", "A=1", "--", "true"}, "--env requires --detach");
@@ -146,6 +149,25 @@ TEST(BerthdConfigTest, RelativePathsCountFromTheWorkingDirectory) {
   EXPECT_THAT(ran.out, HasSubstr("  settings         " + folder / "berth.yaml" + "\n"));
   EXPECT_THAT(ran.out, HasSubstr("  kubelet settings " + folder / "kubelet.yaml" + "\n"));
   EXPECT_THAT(ran.out, HasSubstr("  pod folder       " + folder.path() + "\n"));
+}
+
+TEST(BerthSocketTest, OneThatMayNotBeOpenedIsNotTakenForOneWithoutADaemon) {
+  const testkit::TempDir folder;
+  const std::string socket = folder / "closed/berth.sock";
+  std::filesystem::create_directory(folder / "closed");
+  std::filesystem::permissions(folder / "closed", std::filesystem::perms::none);
+  const std::vector<std::string> nobody{"--reuid=65534", "--regid=65534", "--clear-groups", BERTH};
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"pods", "--socket", socket},
+                                                {"run", "--socket", socket, "--", "true"},
+                                                {"explain", "--socket", socket, "-f", "pod.yaml"}}) {
+    std::vector<std::string> as_nobody = nobody;
+    as_nobody.insert(as_nobody.end(), words.begin(), words.end());
+    const Ran ran = ::geteuid() == 0 ? RunProgram("setpriv", as_nobody) : Berth(words);
+    if (ran.status == 126 || ran.status == 127) GTEST_SKIP() << "an ordinary user may not execute berth: " << ran.err;
+    EXPECT_EQ(4, ran.status) << words.front();
+    EXPECT_THAT(ran.err, HasSubstr("Permission denied")) << words.front();
+    EXPECT_THAT(ran.err, HasSubstr("run as root or as a member of the group")) << words.front();
+  }
 }
 
 TEST(BerthSocketTest, TheEnvironmentNamesTheSocketAndTheOptionWins) {
