@@ -65,6 +65,11 @@ int Session::PrintDrawing(const std::string& svg) const {
   return out_ << *png, kOk;
 }
 
+bool Session::NobodyListens() const {
+  const Code code = http::ProbeSocket(options_.socket).code;
+  return code == Code::kNotFound || code == Code::kUnreachable;
+}
+
 bool Session::Reachable() const { return http::ProbeSocket(options_.socket).code == Code::kInUse; }
 
 void Session::PrintForeign(std::string_view text, bool raw) const {

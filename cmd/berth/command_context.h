@@ -71,6 +71,8 @@ class Session {
   int PrintItem(const codec::Json& data) const;
   /// Prints a drawing as it was asked for. Requires: the format is svg or png.
   int PrintDrawing(const std::string& svg) const;
+  /// True when it is sure that no berthd listens on the socket; not when the socket may not be opened.
+  bool NobodyListens() const;
   /// True when somebody answers on the socket.
   bool Reachable() const;
   /// Prints "berth: <message>" to the error stream; kUnreachable when no berthd answers on the socket, else kFailed.

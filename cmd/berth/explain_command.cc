@@ -1,8 +1,5 @@
 #include "berth/explain_command.h"
 
-#include <algorithm>
-#include <filesystem>
-
 #include "api/codec/views.h"
 #include "base/text.h"
 #include "simulator/offline/pod_explanation.h"
@@ -21,12 +18,19 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
     return Refuse(options.file + " holds " + std::to_string(pods.size()) +
                   " pods; choose one with --pod NAMESPACE/NAME");
   }
-  const std::string wanted = options.pod.contains('/') ? options.pod : "default/" + options.pod;
-  for (const std::string& name : offline::NamesOf(wanted, node_name)) {
-    const auto found = std::ranges::find_if(pods, [&](const Pod& pod) { return FullName(pod) == name; });
-    if (found != pods.end()) return std::move(*found);
+  std::vector<std::string> known;
+  for (const Pod& pod : pods) known.push_back(FullName(pod));
+  const bool any_namespace = !options.pod.contains('/');
+  for (const std::string& name : offline::NamesOf(options.pod, node_name)) {
+    std::vector<Pod*> found;
+    for (Pod& pod : pods)
+      if ((any_namespace ? pod.name : FullName(pod)) == name) found.push_back(&pod);
+    if (found.size() == 1) return std::move(*found.front());
+    if (found.size() > 1)
+      return Refuse(options.file + " holds several pods " + Printable(name) +
+                    "; choose one with --pod NAMESPACE/NAME: " + Join(known, ", "));
   }
-  return Refuse(options.file + " holds no pod " + Printable(wanted));
+  return Refuse(options.file + " holds no pod " + Printable(options.pod) + "; it has " + Join(known, ", "));
 }
 
 bool NothingNamed(const OfflineOptions& options) {
@@ -64,7 +68,7 @@ int PrintOutlook(const Outlook& outlook, const Session& session) {
 int RunExplain(const ExplainOptions& options, const Session& session) {
   OfflineOptions where = options.node;
   const bool on_paper = !where.machine.empty() || !where.config.empty() || !where.ledger.empty();
-  if (std::error_code ignored; !on_paper && !std::filesystem::is_socket(session.socket(), ignored)) {
+  if (!on_paper && session.NobodyListens()) {
     session.err() << "berth: no berthd listens on " << session.socket()
                   << "; start one, name its socket with --socket, or explain offline with --machine and --config\n";
     return kUnreachable;

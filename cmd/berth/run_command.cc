@@ -62,6 +62,7 @@ class Run {
   int HoldOthers();
   Result<void> Store(const codec::Json& manifest);
   std::optional<int> AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals);
+  int ReportNoPlace(const PodView& pod) const;
   std::optional<int> Judge(const PodView& pod) const;
   std::optional<int> JudgeCpus(const std::string& pod, bool own) const;
   static bool AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held);
@@ -219,9 +220,16 @@ bool Run::AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held) 
          });
 }
 
+/// What is short, in words of this node; the kubelet's message where there are none.
+int Run::ReportNoPlace(const PodView& pod) const {
+  session_.err() << "berth: no place for " << FullName(pod) << ": "
+                 << (pod.details.empty() ? pod.message : Join(pod.details, "; ")) << " (" << pod.reason << ")\n";
+  return kRejected;
+}
+
 /// An exit status when the pod has come to nothing, or to less than was asked for.
 std::optional<int> Run::Judge(const PodView& pod) const {
-  if (pod.phase == PodPhase::kFailed) return ReportFailed(pod, session_);
+  if (pod.phase == PodPhase::kFailed) return pod.admitted_at ? ReportFailed(pod, session_) : ReportNoPlace(pod);
   if (pod.phase == PodPhase::kPending || pod.containers.empty()) return std::nullopt;
   const auto& place = pod.containers.front().place;
   return place ? JudgeCpus(FullName(pod), place->cpus.has_value()) : std::nullopt;
@@ -362,7 +370,7 @@ int RunRun(const RunOptions& options, const Session& session) {
     return kUsage;
   }
   if (!options.once) {
-    if (!session.Reachable()) {
+    if (session.NobodyListens()) {
       session.err() << "berth: no berthd listens on " << session.socket()
                     << "; start one (systemctl start berthd, or berthd --help), name its socket with --socket, or let "
                        "'berth run --once' have one of its own\n";

@@ -103,7 +103,8 @@ TEST_F(ExplainTest, AsksWhichPodWhenThereAreSeveral) {
   EXPECT_THAT(several.err, HasSubstr("holds 3 pods; choose one with --pod"));
   const Ran unknown = RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "nobody"}));
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.err, HasSubstr("holds no pod default/nobody"));
+  EXPECT_THAT(unknown.err, HasSubstr("holds no pod nobody; it has "));
+  EXPECT_EQ(0, RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "db"})).status) << "of namespace shop";
 }
 
 TEST_F(ExplainTest, WithoutANodeItSaysHowToNameOne) {

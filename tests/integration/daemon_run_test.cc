@@ -144,7 +144,9 @@ TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   const std::string mark = berthd->Dir("mark");
   const Ran large = Run({"--cpus", "4096", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(3, large.status);
+  EXPECT_THAT(large.err, testing::StartsWith("berth: no place for default/run-touch-"));
   EXPECT_THAT(large.err, HasSubstr("CPUs asked"));
+  EXPECT_THAT(large.err, testing::Not(HasSubstr("unexpected")));
   const Ran shared = Run({"--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(3, shared.status);
   EXPECT_THAT(shared.err, HasSubstr("has no CPUs of its own (--isolate): that takes --cpus with a whole number"));
