@@ -23,17 +23,10 @@ std::string OutputChoices(const Command& command) {
   return out;
 }
 
-std::string CheckTemplate(const std::string& output) {
-  if (!output.starts_with(kJsonPathIs)) return {};
-  const auto path = JsonPath::Parse(std::string_view(output).substr(kJsonPathIs.size()));
-  return path ? "" : path.error().message;
-}
-
 void AddCommonOptions(const Command& command, CLI::App& app, CommonOptions& common) {
   if (command.prints_data)
     AddChoice(app, "-o,--output", common.output, OutputChoices(command), "How to print the answer")
-        ->default_str("table")
-        ->check(CheckTemplate, "", "template");
+        ->default_str("table");
   if (command.asks_daemon)
     app.add_option("--socket", common.socket, "berthd's socket (environment: BERTH_SOCKET)")
         ->type_name("FILE")
@@ -115,6 +108,10 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
                        const std::string& text) {
   CLI::Option* option = app.add_option(name, value, text)->type_name(choices);
   const auto check = [words = Choices(choices), choices](const std::string& given) {
+    if (choices.contains(kJsonPathIs) && given.starts_with(kJsonPathIs)) {
+      const auto path = JsonPath::Parse(std::string_view(given).substr(kJsonPathIs.size()));
+      return path ? std::string() : path.error().message;
+    }
     const bool known = std::ranges::any_of(
         words, [&](const std::string& word) { return word.ends_with('=') ? given.starts_with(word) : given == word; });
     if (known) return std::string();

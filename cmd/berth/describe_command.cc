@@ -282,8 +282,8 @@ std::string LabelsText(const std::map<std::string, std::string>& labels) {
 }
 
 int RunDescribe(const DescribeOptions& options, const Session& session) {
-  if (options.pod == "node") return RunDescribeNode(session);
-  const auto found = FindPod(session, options.pod);
+  if (options.pod == "node" && options.namespace_.empty()) return RunDescribeNode(session);
+  const auto found = FindPod(session, options.pod, options.namespace_);
   if (!found) return session.Report(found.error());
   const auto pod = session.berthd().GetPod((*found)->namespace_, (*found)->name);
   if (!pod) return session.Report(pod.error());

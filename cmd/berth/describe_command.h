@@ -11,7 +11,8 @@
 namespace berth::cli {
 
 struct DescribeOptions {
-  std::string pod;  ///< as PickPod; "node": the node
+  std::string pod;         ///< as PickPod; "node": the node
+  std::string namespace_;  ///< of the pod; "": any
 };
 int RunDescribe(const DescribeOptions& options, const Session& session);
 

@@ -11,10 +11,21 @@ namespace {
 using view::Cell;
 using view::Style;
 
+/// berthd knows no namespaces in a query: of one all events are asked for, and the newest taken here.
 api::EventQuery QueryOf(const EventsOptions& options, const std::string& pod) {
   api::EventQuery query{.since = options.since, .pod = pod, .limit = {}};
-  if (options.limit > 0) query.limit = static_cast<std::size_t>(options.limit);
+  if (options.limit > 0 && options.namespace_.empty()) query.limit = static_cast<std::size_t>(options.limit);
   return query;
+}
+
+bool IsWanted(const Event& event, const EventsOptions& options) {
+  return options.namespace_.empty() || event.object.starts_with("pod/" + options.namespace_ + "/");
+}
+
+void KeepWanted(EventList& list, const EventsOptions& options) {
+  std::erase_if(list.events, [&](const Event& event) { return !IsWanted(event, options); });
+  const auto most = static_cast<std::size_t>(options.limit);
+  if (most > 0 && list.events.size() > most) list.events.erase(list.events.begin(), list.events.end() - options.limit);
 }
 
 Cell TypeCell(const Event& event) {
@@ -28,12 +39,15 @@ std::string FollowLine(const Event& event, bool color) {
          view::PadRight(event.reason, 26) + view::PadRight(event.object, 32) + "  " + event.message + "\n";
 }
 
-int Follow(api::EventQuery query, const Session& session) {
+int Follow(const EventsOptions& options, const std::string& pod, const Session& session) {
+  api::EventQuery query = QueryOf(options, pod);
   Follower follower;
   for (;; os::SleepFor(kFollowPeriod)) {
-    const auto list = session.berthd().Events(query);
+    auto list = session.berthd().Events(query);
     if (!list) return session.Report(list.error());
+    if (!follower.newest()) KeepWanted(*list, options);
     for (const Event* event : follower.New(list->events)) {
+      if (!IsWanted(*event, options)) continue;
       if (session.for_people())
         session.out() << FollowLine(*event, session.color());
       else if (const int printed = session.PrintItem(codec::ToJson(*event)); printed != kOk)
@@ -51,15 +65,18 @@ int Follow(api::EventQuery query, const Session& session) {
 int RunEvents(const EventsOptions& options, const Session& session) {
   std::string pod = options.pod;
   if (!pod.empty()) {
-    const auto found = FindPod(session, pod);
+    const auto found = FindPod(session, pod, options.namespace_);
     if (found)
       pod = FullName(**found);
     else if (found.error().code != Code::kNotFound)
       return session.Report(found.error());
+    else if (!options.namespace_.empty() && !pod.contains('/'))
+      pod = options.namespace_ + "/" + pod;
   }
-  if (options.follow) return Follow(QueryOf(options, pod), session);
-  const auto list = session.berthd().Events(QueryOf(options, pod));
+  if (options.follow) return Follow(options, pod, session);
+  auto list = session.berthd().Events(QueryOf(options, pod));
   if (!list) return session.Report(list.error());
+  KeepWanted(*list, options);
   if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
   view::Table table({{"TIME"}, {"TYPE"}, {"REASON"}, {"OBJECT"}, {"MESSAGE", view::Align::kLeft, true}});
   for (const Event& event : list->events)

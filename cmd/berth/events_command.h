@@ -9,9 +9,10 @@
 namespace berth::cli {
 
 struct EventsOptions {
-  std::string since;  ///< duration back or RFC 3339; "": all that are kept
-  std::string pod;    ///< as PickPod; a name nobody has is asked for as it is (its pod may be gone); "": all
-  int limit = 0;      ///< newest so many; 0: all
+  std::string since;       ///< duration back or RFC 3339; "": all that are kept
+  std::string pod;         ///< as PickPod; a name nobody has is asked for as it is (its pod may be gone); "": all
+  std::string namespace_;  ///< only what is told of its pods; "": all
+  int limit = 0;           ///< newest so many; 0: all
   bool follow = false;
 };
 /// With `follow` it goes on until it is killed or berthd goes away.

@@ -70,6 +70,11 @@ std::string ImagesTable(const ImageList& list, const Session& session, const std
 int List(const Session& session) {
   const auto list = session.berthd().Images();
   if (!list) return session.Report(list.error());
+  if (session.format() == OutputFormat::kName) {
+    for (const ImageView& image : list->images)
+      for (const std::string& tag : image.tags) session.out() << tag << '\n';
+    return kOk;
+  }
   if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
   if (list->images.empty())
     session.err() << "No images; 'berth images import FILE' brings some without a registry.\n";
@@ -140,6 +145,8 @@ int ImportAndShow(const std::string& file, const Session& session) {
     if (names.empty()) continue;
     if (session.for_people())
       session.out() << ImagesTable(*after, session, &names);
+    else if (session.format() == OutputFormat::kName)
+      session.out() << Join(std::vector(names.begin(), names.end()), "\n") << '\n';
     else
       session.PrintData(codec::ToJson(ImportedImages{.names = {names.begin(), names.end()}}));
     return kOk;

@@ -71,7 +71,7 @@ int Follow(api::LogQuery query, LogPage page, Printer& printer, const Session& s
 }  // namespace
 
 int RunLogs(const LogsOptions& options, const Session& session) {
-  const auto pod = FindPod(session, options.pod);
+  const auto pod = FindPod(session, options.pod, options.namespace_);
   if (!pod) return session.Report(pod.error());
   const auto container = PickContainer(**pod, options.container);
   if (!container) return session.Report(container.error());

@@ -9,11 +9,12 @@
 namespace berth::cli {
 
 struct LogsOptions {
-  std::string pod;        ///< as PickPod
-  std::string container;  ///< "": the only container
-  int tail = -1;          ///< last so many lines; < 0: as many as berthd gives
-  std::string since;      ///< a duration back or a time; "": all
-  bool previous = false;  ///< of the attempt before the current one
+  std::string pod;         ///< as PickPod
+  std::string namespace_;  ///< of the pod; "": any
+  std::string container;   ///< "": the only container
+  int tail = -1;           ///< last so many lines; < 0: as many as berthd gives
+  std::string since;       ///< a duration back or a time; "": all
+  bool previous = false;   ///< of the attempt before the current one
   bool follow = false;
   bool timestamps = false;
   bool raw = false;  ///< also on a terminal as it was written

@@ -5,6 +5,7 @@
 
 #include "api/codec/codec.h"
 #include "berth/command_context.h"
+#include "berth/json_path.h"
 #include "host/machine/load_machine.h"
 #include "host/os/fs.h"
 #include "view/machine_table.h"
@@ -30,6 +31,10 @@ Result<void> Show(const MachineOptions& options, std::ostream& out) {
     out << codec::FormatJson(codec::ToJson(machine), 2) << '\n';
   } else if (options.output == "yaml") {
     out << codec::ToYaml(codec::ToJson(machine));
+  } else if (options.output.starts_with(kJsonPathIs)) {
+    BERTH_TRY(const JsonPath path, JsonPath::Parse(std::string_view(options.output).substr(kJsonPathIs.size())));
+    BERTH_TRY(const std::string found, path.Apply(codec::ToJson(machine)));
+    out << found;
   } else if (options.output == "machineinfo") {
     out << machine::FormatMachineInfo(machine) << '\n';
   } else {
@@ -43,10 +48,10 @@ Result<void> Show(const MachineOptions& options, std::ostream& out) {
 }  // namespace
 
 int RunMachine(const MachineOptions& options, std::ostream& out, std::ostream& err) {
-  bool known = false;
+  bool known = options.output.starts_with(kJsonPathIs);
   for (const std::string_view name : {"table", "wide", "json", "yaml", "machineinfo"}) known |= options.output == name;
   if (!known) {
-    err << "berth: unknown output '" << options.output << "': use table, wide, json, yaml or machineinfo\n";
+    err << "berth: unknown output '" << options.output << "': use table, wide, json, yaml, jsonpath= or machineinfo\n";
     return kUsage;
   }
   const Result<void> done = options.capture.empty() ? Show(options, out) : Save(options, out);

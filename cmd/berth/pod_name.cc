@@ -56,15 +56,30 @@ Result<Found> PickPod(const PodList& pods, std::string_view given, std::string_v
     if (pod->name.ends_with(suffix)) known.push_back(pod->name.substr(0, pod->name.size() - suffix.size()));
     known.push_back(FullName(*pod));
   }
-  const std::string nearest = Nearest(given, known);
+  std::string nearest = Nearest(given, known);
+  if (const std::size_t slash = given.find('/'); nearest.empty() && slash != std::string_view::npos)
+    if (const auto like = PickPod(pods, given.substr(slash + 1), node_name)) nearest = FullName(**like);
   return Fail(Code::kNotFound, "no pod '" + Printable(given) + "' on this node" +
                                    (nearest.empty() ? "; 'berth pods' lists them" : ", did you mean " + nearest + "?"));
 }
 
-Result<Found> FindPod(const Session& session, const std::string& given) {
+Result<Found> PickPodOf(const PodList& pods, std::string_view given, const std::string& namespace_,
+                        std::string_view node_name) {
+  PodList of_namespace = pods;
+  std::erase_if(of_namespace.pods, [&](const Found& pod) { return pod->namespace_ != namespace_; });
+  auto found = PickPod(of_namespace, given, node_name);
+  if (found || found.error().code != Code::kNotFound) return found;
+  const auto elsewhere = PickPod(pods, given, node_name);
+  return Fail(Code::kNotFound, "no pod '" + Printable(given) + "' in namespace " + Printable(namespace_) +
+                                   (elsewhere ? ", did you mean " + FullName(**elsewhere) + "?"
+                                              : "; 'berth pods -n " + Printable(namespace_) + "' lists them"));
+}
+
+Result<Found> FindPod(const Session& session, const std::string& given, const std::string& namespace_) {
   BERTH_TRY(const PodList pods, session.berthd().Pods());
   BERTH_TRY(const DaemonStatus status, session.berthd().Status());
-  return PickPod(pods, given, status.node_name);
+  return namespace_.empty() ? PickPod(pods, given, status.node_name)
+                            : PickPodOf(pods, given, namespace_, status.node_name);
 }
 
 Result<PodToChange> ParsePodToChange(std::string_view given, std::string_view namespace_) {

@@ -36,8 +36,14 @@ Result<PodToChange> ParsePodToChange(std::string_view given, std::string_view na
 Result<std::shared_ptr<const PodView>> PickPodToChange(const PodList& pods, const PodToChange& wanted,
                                                        std::string_view node_name);
 
-/// Asks berthd for its pods and picks one to read about. Errors: as PickPod and api::NodeClient.
-Result<std::shared_ptr<const PodView>> FindPod(const Session& session, const std::string& given);
+/// The same of one namespace. Errors: as PickPod; kNotFound with a pod of another namespace that was perhaps meant.
+Result<std::shared_ptr<const PodView>> PickPodOf(const PodList& pods, std::string_view given,
+                                                 const std::string& namespace_, std::string_view node_name);
+
+/// Asks berthd for its pods and picks one to read about, of `namespace_` unless that is "". Errors: as PickPodOf and
+/// api::NodeClient.
+Result<std::shared_ptr<const PodView>> FindPod(const Session& session, const std::string& given,
+                                               const std::string& namespace_);
 
 /// The same for a pod that is changed. Errors: as PickPodToChange and api::NodeClient.
 Result<std::shared_ptr<const PodView>> FindPodToChange(const Session& session, const PodToChange& wanted);

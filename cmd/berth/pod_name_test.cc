@@ -49,6 +49,22 @@ TEST(PickPodTest, SuggestsTheNearestName) {
   EXPECT_EQ("no pod '' on this node; 'berth pods' lists them", Pick({"default/web-n1"}, ""));
 }
 
+TEST(PickPodTest, WhatIsBeforeTheSlashMayBeWrong) {
+  EXPECT_EQ("no pod 'pod/web' on this node, did you mean default/web-n1?", Pick({"default/web-n1"}, "pod/web"));
+  EXPECT_EQ("no pod 'edge/web' on this node; 'berth pods' lists them",
+            Pick({"prod/web-n1", "test/web-n1"}, "edge/web"));
+}
+
+TEST(PickPodTest, OfANamespaceOnlyItsPodsAreMeant) {
+  const auto pick = [](const std::vector<std::string>& pods, const std::string& given) {
+    const auto pod = PickPodOf(Pods(pods), given, "edge", "n1");
+    return pod ? FullName(**pod) : pod.error().message;
+  };
+  EXPECT_EQ("edge/web-n1", pick({"default/web-n1", "edge/web-n1"}, "web"));
+  EXPECT_EQ("no pod 'web' in namespace edge, did you mean default/web-n1?", pick({"default/web-n1"}, "web"));
+  EXPECT_EQ("no pod 'web' in namespace edge; 'berth pods -n edge' lists them", pick({"edge/db-n1"}, "web"));
+}
+
 /// The full name of the pod that is changed, or the message.
 std::string PickChanged(const std::vector<std::string>& pods, const std::string& given,
                         const std::string& namespace_ = "") {

@@ -13,7 +13,6 @@ namespace berth::cli {
 struct PodsOptions {
   std::string namespace_;         ///< only these; "": all
   std::vector<std::string> pods;  ///< only these, as PickPod; empty: all
-  bool all_namespaces = false;    ///< so it is anyway, for fingers used to it
   bool watch = false;             ///< go on with what changes
   std::string selector;           ///< as Selector::Parse; "": all
 };

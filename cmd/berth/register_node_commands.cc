@@ -107,6 +107,7 @@ Command TopCommand() {
           .examples = {{"top", "on a terminal, until q"},
                        {"top --once --sort memory", "as text, the largest first"},
                        {"top --filter web", "only pods with this in their name, or a container's"},
+                       {"top --once -n edge -l app=web", "only pods of a namespace, or with a label"},
                        {"top -o json", "for a program"}},
           .stray = "--filter",
           .bind = [](CLI::App& app) -> Runner {
@@ -116,6 +117,8 @@ Command TopCommand() {
             AddChoice(app, "--sort", *order, "cpu|memory|name", "What stands first")->default_str("cpu");
             app.add_option("--filter", options->filter, "Only pods with this in their name, or a container's")
                 ->type_name("TEXT");
+            AddNamespaces(app, options->namespace_);
+            AddSelector(app, options->selector);
             return [options, order](const Session& session) {
               if (*order == "memory") options->order = view::UsageOrder::kMemory;
               if (*order == "name") options->order = view::UsageOrder::kName;
@@ -179,6 +182,7 @@ Command EventsCommand() {
             app.add_option("--since", options->since, "A duration back (90s, 10m, 2h) or a time (RFC 3339)")
                 ->type_name("TIME");
             app.add_option("--pod", options->pod, "Only events of this pod")->type_name("POD");
+            AddNamespaces(app, options->namespace_);
             app.add_option("--limit", options->limit, "Only the newest")
                 ->type_name("EVENTS")
                 ->check(CLI::Range(1, 1'000'000).description(""));
@@ -196,7 +200,9 @@ Command ImagesCommand() {
               "own tool ctr, because the container interface itself has no import, and prints the names that came in.",
           .examples = {{"images", "name, tag, id and size"},
                        {"images import app.tar", "no registry needed"},
+                       {"images -o name", "what a manifest calls them, for other commands"},
                        {"images -o json", "for a program, with digests"}},
+          .names = true,
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ImagesOptions>();
             AddChoice(app, "action", options->action, "list|import", "What to do")->default_str("list");

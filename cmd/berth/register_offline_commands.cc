@@ -59,7 +59,8 @@ Command MachineCommand() {
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<MachineOptions>();
             app.add_option("-m,--machine", options->from, kMachineText)->type_name("FILE")->default_str("host");
-            AddChoice(app, "-o,--output", options->output, "table|wide|json|yaml|machineinfo", "How to print it")
+            AddChoice(app, "-o,--output", options->output, "table|wide|json|yaml|jsonpath=TEMPLATE|machineinfo",
+                      "How to print it")
                 ->default_str("table");
             app.add_option("--capture", options->capture, "Save the tree to this tar file instead (.gz: compressed)")
                 ->type_name("FILE");

@@ -20,12 +20,10 @@ constexpr const char* kPodText = "NAME or NAMESPACE/NAME; the beginning is enoug
 constexpr const char* kChangedPodText =
     "NAME or NAMESPACE/NAME, whole; \"-NODE\" at the end of a pod's may be left out";
 
-CLI::Option* AddPod(CLI::App& app, std::string& pod) {
-  return app.add_option("pod", pod, kPodText)->type_name("POD")->required();
-}
-
-CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text) {
-  return app.add_option("-n,--namespace", namespace_, text)->type_name("NAMESPACE");
+/// Of commands that read about it.
+void AddPod(CLI::App& app, std::string& pod, std::string& namespace_) {
+  app.add_option("pod", pod, kPodText)->type_name("POD")->required();
+  AddNamespace(app, namespace_, "Namespace of the pod; any unless given");
 }
 
 /// Of commands that change the pod.
@@ -37,16 +35,6 @@ void AddChangedPod(CLI::App& app, std::string& pod, std::string& namespace_) {
 /// kubectl's "delete pod web".
 void RefuseKind(const std::string& command, const std::vector<std::string>& pods) {
   if (const std::string why = WhyNoKind(command, pods); !why.empty()) throw CLI::ValidationError(why);
-}
-
-CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
-  const auto check = [](const std::string& given) {
-    const auto parsed = Selector::Parse(given);
-    return parsed ? "" : parsed.error().message;
-  };
-  return app.add_option("-l,--selector", selector, "Only pods with these labels: app=web,tier!=db,env in (a,b),!old")
-      ->type_name("LABELS")
-      ->check(check, "", "selector");
 }
 
 /// `excludes`: an option with which there is nothing to wait for; may be null.
@@ -75,9 +63,7 @@ Command PodsCommand() {
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<PodsOptions>();
             app.add_option("pods", options->pods, kPodText)->type_name("POD");
-            auto* of_one = AddNamespace(app, options->namespace_, "Only pods of this namespace");
-            app.add_flag("-A,--all-namespaces", options->all_namespaces, "Pods of every namespace: so it is anyway")
-                ->excludes(of_one);
+            AddNamespaces(app, options->namespace_);
             AddSelector(app, options->selector);
             app.add_flag("-w,--watch", options->watch, "Go on with a line for each pod that changes; with JSON too");
             app.callback([options] { RefuseKind("pods", options->pods); });
@@ -99,7 +85,7 @@ Command DescribeCommand() {
                        {"describe node", "the node with all that is on it"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DescribeOptions>();
-            AddPod(app, options->pod);
+            AddPod(app, options->pod, options->namespace_);
             return [options](const Session& session) { return RunDescribe(*options, session); };
           }};
 }
@@ -121,7 +107,7 @@ Command LogsCommand() {
           .stray = "-c",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<LogsOptions>();
-            AddPod(app, options->pod);
+            AddPod(app, options->pod, options->namespace_);
             app.add_option("-c,--container", options->container, "The container; needed when the pod has several")
                 ->type_name("CONTAINER");
             app.add_option("--tail", options->tail, "Only the last lines")
@@ -351,6 +337,25 @@ Command DeleteCommand() {
 }
 
 }  // namespace
+
+CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text) {
+  return app.add_option("-n,--namespace", namespace_, text)->type_name("NAMESPACE");
+}
+
+void AddNamespaces(CLI::App& app, std::string& namespace_) {
+  auto* of_one = AddNamespace(app, namespace_, "Only pods of this namespace");
+  app.add_flag("-A,--all-namespaces")->description("Pods of every namespace: so it is anyway")->excludes(of_one);
+}
+
+CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
+  const auto check = [](const std::string& given) {
+    const auto parsed = Selector::Parse(given);
+    return parsed ? "" : parsed.error().message;
+  };
+  return app.add_option("-l,--selector", selector, "Only pods with these labels: app=web,tier!=db,env in (a,b),!old")
+      ->type_name("LABELS")
+      ->check(check, "", "selector");
+}
 
 std::vector<Command> PodCommands() {
   return {RunCommand(),  ApplyCommand(), ResizeCommand(),  PodsCommand(),  DescribeCommand(),

@@ -32,7 +32,7 @@ struct Command {
   bool prints_data = true;   ///< has -o
   bool draws = false;        ///< -o takes svg and png too
   bool draws_pages = false;  ///< and html
-  bool names = false;        ///< -o takes name: what it lists are pods
+  bool names = false;        ///< -o takes name: what it lists has names for other commands
   std::string stray = {};    ///< the option most likely meant by a word too many; "": none
   /// Adds the options to `app`; the runner holds what they were set to. An option's type name says what completes it:
   /// POD, CONTAINER, TOPIC, FILE, or words separated by "|".
@@ -65,6 +65,13 @@ std::vector<std::string> Choices(const std::string& type_name);
 /// Adds an option that takes one of `choices` ("a|b|c"); "a=VALUE" is one that goes on with a value.
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& text);
+
+/// -n of commands about pods.
+CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text);
+/// -n and -A of commands that list pods, or what is told of them.
+void AddNamespaces(CLI::App& app, std::string& namespace_);
+/// -l; a wrong selector is wrong usage.
+CLI::Option* AddSelector(CLI::App& app, std::string& selector);
 
 /// What berth is for, in a sentence.
 inline constexpr std::string_view kAbout =

@@ -1,11 +1,13 @@
 #include "berth/top_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
 #include "api/codec/views.h"
 #include "berth/screen.h"
+#include "berth/selector.h"
 #include "berth/top_view.h"
 #include "host/os/clock.h"
 #include "model/machine.h"
@@ -27,9 +29,32 @@ Result<StatsSummary> LookTwice(const Session& session) {
   return session.berthd().Stats();
 }
 
+/// Leaves the pods that are asked for. Sums and places stay those of the node.
+void KeepChosen(const TopOptions& options, const PodList& pods, StatsSummary& stats) {
+  const Selector selector = Selector::Parse(options.selector).value_or(Selector());  // the command line has checked it
+  std::erase_if(stats.pods, [&](const PodStats& pod) {
+    if (!options.namespace_.empty() && pod.namespace_ != options.namespace_) return true;
+    const auto view = std::ranges::find(pods.pods, pod.uid, [](const auto& of) { return of->uid; });
+    return !selector.empty() && (view == pods.pods.end() || !selector.Fits((*view)->labels));
+  });
+}
+
+/// What runs, and which of it is asked for.
+struct Looked {
+  StatsSummary stats;
+  PodList pods;
+};
+Result<Looked> LookTwiceAtChosen(const TopOptions& options, const Session& session) {
+  Looked out;
+  BERTH_TRY(out.stats, LookTwice(session));
+  BERTH_TRY(out.pods, session.berthd().Pods());
+  KeepChosen(options, out.pods, out.stats);
+  return out;
+}
+
 Result<std::string> TextOf(const TopOptions& options, const Session& session, const Machine& machine) {
-  BERTH_TRY(const StatsSummary stats, LookTwice(session));
-  BERTH_TRY(const PodList pods, session.berthd().Pods());
+  BERTH_TRY(const Looked looked, LookTwiceAtChosen(options, session));
+  const auto& [stats, pods] = looked;
   const view::TableOptions table = session.table();
   std::string out =
       view::PodUsageTable(stats, pods, machine, {.order = options.order, .filter = options.filter, .table = table}) +
@@ -39,13 +64,14 @@ Result<std::string> TextOf(const TopOptions& options, const Session& session, co
 }
 
 /// The newest answers; what was there stays where berthd does not answer.
-void Look(const api::NodeClient& berthd, TopPicture& picture) {
+void Look(const api::NodeClient& berthd, const TopOptions& options, TopPicture& picture) {
   auto stats = berthd.Stats();
   auto pods = stats ? berthd.Pods() : Result<PodList>(std::unexpected(stats.error()));
   picture.problem = pods ? "" : pods.error().message;
   if (!pods) return;
   picture.stats = *std::move(stats);
   picture.pods = *std::move(pods);
+  KeepChosen(options, picture.pods, picture.stats);
 }
 
 /// Until q, a signal, or the end of the terminal.
@@ -70,7 +96,7 @@ int RunOnScreen(const TopOptions& options, const Session& session, const Machine
     if (news.closed) break;
     for (const int key : news.keys) PressKey(choices, key, std::max(1, size.height - 4));
     if (!std::exchange(choices.refresh, false) && os::SystemClock().Now() < due) continue;
-    Look(berthd, picture);
+    Look(berthd, options, picture);
     due = os::SystemClock().Now() + kRefresh;
   }
   return kOk;
@@ -80,8 +106,8 @@ int RunOnScreen(const TopOptions& options, const Session& session, const Machine
 
 int RunTop(const TopOptions& options, const Session& session) {
   if (!session.for_people()) {
-    const auto stats = LookTwice(session);
-    return stats ? session.PrintData(codec::ToJson(*stats)) : session.Report(stats.error());
+    const auto looked = LookTwiceAtChosen(options, session);
+    return looked ? session.PrintData(codec::ToJson(looked->stats)) : session.Report(looked.error());
   }
   const auto machine = session.berthd().GetMachine();
   if (!machine) return session.Report(machine.error());
@@ -90,6 +116,7 @@ int RunTop(const TopOptions& options, const Session& session) {
     if (!stats) return session.Report(stats.error());
     auto pods = session.berthd().Pods();
     if (!pods) return session.Report(pods.error());
+    KeepChosen(options, *pods, *stats);
     return RunOnScreen(options, session, *machine,
                        {.stats = *std::move(stats), .pods = *std::move(pods), .problem = {}});
   }

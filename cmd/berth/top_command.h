@@ -12,7 +12,9 @@ namespace berth::cli {
 struct TopOptions {
   bool once = false;  ///< tables as text, also on a terminal
   view::UsageOrder order = view::UsageOrder::kCpu;
-  std::string filter;  ///< as view::UsageOptions
+  std::string filter;      ///< as view::UsageOptions
+  std::string namespace_;  ///< only pods of this one; "": all
+  std::string selector;    ///< only pods with these labels, as Selector::Parse
 };
 int RunTop(const TopOptions& options, const Session& session);
 

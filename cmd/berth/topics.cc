@@ -44,7 +44,7 @@ constexpr const char* kOutput = R"(-o table       for people (default), cut to t
 -o wide        more columns, never cut
 -o json, yaml  for programs: stable field names, described by docs/reference/schema
 -o jsonpath=T  what paths find in the JSON, in kubectl's words
--o name        NAMESPACE/NAME of pods, for other commands
+-o name        NAMESPACE/NAME of pods, NAME:TAG of images, for other commands
 -o svg, png    a drawing (map, simulate --cluster); png takes librsvg2-2
 -o html        a page with the drawing (map)
 

@@ -176,6 +176,17 @@ TEST(BerthSocketTest, TheEnvironmentNamesTheSocketAndTheOptionWins) {
   EXPECT_THAT(Berth({"pods", "--socket", "/nonexistent/option.sock"}, options).err, HasSubstr("option.sock"));
 }
 
+TEST(BerthMachineTest, AJsonPathFindsWhatIsAskedFor) {
+  const std::vector<std::string> words{"machine", "-m", "pack:2 numa:1 core:2 pu:2", "-o"};
+  const auto with = [&](const std::string& output) {
+    std::vector<std::string> all = words;
+    all.push_back(output);
+    return Berth(all);
+  };
+  EXPECT_EQ("0 1\n", with("jsonpath={.nodes[*].id}").out);
+  EXPECT_EQ(2, with("jsonpath={.nodes[}").status);
+}
+
 TEST(BerthMapTest, DrawsAMachineWithoutADaemon) {
   const Ran wrong = Berth({"map", "-m", "no such machine"});
   EXPECT_EQ(1, wrong.status);

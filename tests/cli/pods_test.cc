@@ -76,6 +76,30 @@ TEST_F(LabelledPodsTest, SelectorsAndNamesMakeListsForOtherCommands) {
   EXPECT_EQ("default/db-n1\n", Ask({"pods", "-o", "name"}).out);
 }
 
+TEST_F(LabelledPodsTest, CommandsThatReadTakeANamespaceAndLabels) {
+  Add("web", "app: web");
+  Add("db", "app: db");
+  const std::string edge = File("edge.yaml",
+                                "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: edge}\n"
+                                "spec:\n  containers: [{name: app, image: none, command: [sleep, '1000']}]\n");
+  ASSERT_EQ(0, Ask({"apply", "--wait", "-f", edge}).status);
+  EXPECT_EQ("edge", AskJson({"describe", "web", "-n", "edge"})["namespace"].get<std::string>());
+  EXPECT_THAT(Ask({"describe", "web"}).err, HasSubstr("'web' may be any of default/web-n1, edge/web-n1"));
+  EXPECT_THAT(Ask({"describe", "db", "-n", "edge"}).err,
+              HasSubstr("no pod 'db' in namespace edge, did you mean default/db-n1?"));
+  EXPECT_THAT(Ask({"logs", "web", "-n", "edge"}).err, HasSubstr("there are no logs")) << "found, but nothing runs";
+  const codec::Json of_namespace = AskJson({"top", "-n", "edge"})["pods"];
+  ASSERT_EQ(1U, of_namespace.size());
+  EXPECT_EQ("edge", of_namespace[0]["podRef"]["namespace"].get<std::string>());
+  EXPECT_EQ(1U, AskJson({"top", "-l", "app=db"})["pods"].size());
+  EXPECT_EQ(3U, AskJson({"top", "-A"})["pods"].size());
+  const codec::Json events = AskJson({"events", "-n", "edge"})["events"];
+  EXPECT_FALSE(events.empty());
+  for (const codec::Json& event : events) EXPECT_EQ("pod/edge/web-n1", event["object"].get<std::string>());
+  EXPECT_EQ(1U, AskJson({"events", "-n", "edge", "--limit", "1"})["events"].size());
+  EXPECT_EQ(2, Ask({"events", "-n", "edge", "-A"}).status);
+}
+
 TEST_F(LabelledPodsTest, RestartedContainersComeBackWhereTheyWere) {
   AddPod("web", "2");
   Add("db", "app: db");

@@ -607,6 +607,7 @@ TEST_F(CriCommandsTest, ImagesAreListedAndImported) {
   const Ran again = Ask({"images", "import", archive});
   EXPECT_EQ(0, again.status) << again.err;
   EXPECT_THAT(again.out, HasSubstr("localhost/berth/busybox  1 ")) << "also when it was there";
+  EXPECT_THAT(Ask({"images", "-o", "name"}).out, HasSubstr("localhost/berth/busybox:1\n"));
 
   const std::string name = "localhost/berth/busybox:1";
   ASSERT_EQ(0, RunProgram("ctr", {"-a", containerd->socket(), "-n", "k8s.io", "images", "rm", name}).status);
