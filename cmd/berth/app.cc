@@ -41,8 +41,9 @@ const Command* FindCommand(const Parser& parser, const CLI::App& app) {
   return nullptr;
 }
 
-int ReportUsage(const Parser& parser, const CLI::ParseError& problem, std::ostream& err) {
-  const UsageProblem found = FindUsageProblem(parser, problem);
+int ReportUsage(const Parser& parser, const std::vector<std::string>& arguments, const CLI::ParseError& problem,
+                std::ostream& err) {
+  const UsageProblem found = FindUsageProblem(parser, arguments, problem);
   err << found.where << ": " << found.text << "\nSee '" << found.where << " --help'.\n";
   return kUsage;
 }
@@ -171,7 +172,7 @@ int RunBerth(const std::vector<std::string>& arguments, const Surroundings& arou
   } catch (const CLI::CallForHelp&) {
     return PrintHelp(*parser, out);
   } catch (const CLI::ParseError& problem) {
-    return ReportUsage(*parser, problem, err);
+    return ReportUsage(*parser, arguments, problem, err);
   }
   if (parser->version) {
     out << "berth " BERTH_VERSION "\n";

@@ -176,18 +176,19 @@ std::string ForeignCure(const CLI::App& app, const std::string& option) {
   return "";
 }
 
-bool IsGiven(const CLI::App& app, const std::string& name) {
-  const CLI::Option* const option = app.get_option_no_throw(name);
-  return option != nullptr && option->count() > 0;
+/// The word stands behind the beginning of a command that is to be run, which `app` takes.
+bool IsOfCommand(const CLI::App& app, const std::vector<std::string>& arguments, const std::string& word) {
+  const CLI::Option* const command = app.get_option_no_throw("command");
+  if (command == nullptr || command->count() == 0) return false;
+  return std::ranges::find(arguments, command->results().front()) < std::ranges::find(arguments, word);
 }
 
-/// `behind_dashes`: there is a "--" on the command line.
-std::string WrongOption(const CLI::App& app, const std::string& word, bool behind_dashes) {
+std::string WrongOption(const CLI::App& app, const std::vector<std::string>& arguments, const std::string& word) {
   const std::string option = word.substr(0, word.find('='));
   const std::string text = "unknown option " + option;
+  const bool kubectl_run = option == "--image";  // run NAME --image=IMAGE
+  if (IsOfCommand(app, arguments, word) && !kubectl_run) return text + ": what belongs to the command stands behind --";
   const std::string cure = ForeignCure(app, option);
-  const bool of_command = !behind_dashes && IsGiven(app, "command") && (app.get_name() != "exec" || cure.empty());
-  if (of_command) return text + ": what belongs to the command stands behind --";
   return text + (cure.empty() ? DidYouMean(NearestOption(app, option)) : cure);
 }
 
@@ -248,7 +249,8 @@ std::string WhyNoKind(const std::string& command, const std::vector<std::string>
          Say(command + " " + Join(std::vector(pods.begin() + 1, pods.end()), " "));
 }
 
-UsageProblem FindUsageProblem(const Parser& parser, const CLI::ParseError& problem) {
+UsageProblem FindUsageProblem(const Parser& parser, const std::vector<std::string>& arguments,
+                              const CLI::ParseError& problem) {
   const auto all_used = parser.root->get_subcommands();
   const CLI::App* const used = all_used.empty() ? nullptr : all_used.front();
   std::vector<std::string> before = parser.root->remaining();
@@ -256,21 +258,21 @@ UsageProblem FindUsageProblem(const Parser& parser, const CLI::ParseError& probl
   if (!before.empty()) {
     const std::string& word = before.front();
     if (!word.starts_with('-')) return {.where = "berth", .text = WrongCommand(parser, before, used)};
-    if (used == nullptr) return {.where = "berth", .text = WrongOption(*parser.root, word, true)};
+    if (used == nullptr) return {.where = "berth", .text = WrongOption(*parser.root, arguments, word)};
     return {.where = "berth",
             .text = "options stand behind the command" + Say(used->get_name() + " " + Join(before, " "))};
   }
   if (used == nullptr) return {.where = "berth", .text = problem.what()};
   UsageProblem out{.where = "berth " + used->get_name(), .text = WrongValue(*used, problem)};
   std::vector<std::string> words = used->remaining();
-  const bool behind_dashes = std::erase(words, "--") > 0;
+  std::erase(words, "--");
   if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr)
     if (std::string missing = MissingText(*used, words); !missing.empty()) out.text = std::move(missing);
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || words.empty()) return out;
   const auto dashed = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
   const auto command = std::ranges::find(parser.commands, used->get_name(), &Command::name);
-  out.text = dashed != words.end() ? WrongOption(*used, *dashed, behind_dashes)
-                                   : WrongArgument(*command, *used, words.front());
+  out.text =
+      dashed != words.end() ? WrongOption(*used, arguments, *dashed) : WrongArgument(*command, *used, words.front());
   return out;
 }
 

@@ -14,9 +14,10 @@ struct UsageProblem {
   std::string where;  ///< "berth", or "berth COMMAND" when the command is known
   std::string text;   ///< one sentence, in words that a person can type
 };
-/// Of a command line that `parser` refused with `problem`. Names of kubectl, docker, numactl, taskset, htop and lstopo
-/// are answered with what does the same here.
-UsageProblem FindUsageProblem(const Parser& parser, const CLI::ParseError& problem);
+/// Of the command line `arguments`, which `parser` refused with `problem`. Names of kubectl, docker, numactl, taskset,
+/// htop and lstopo are answered with what does the same here.
+UsageProblem FindUsageProblem(const Parser& parser, const std::vector<std::string>& arguments,
+                              const CLI::ParseError& problem);
 
 /// The first of `pods` is kubectl's word for what the others are ("delete pod web"): what to say instead; "": it is
 /// not.
