@@ -32,7 +32,7 @@ constexpr std::string_view kStyle = R"(<style>
 svg { font: 12px system-ui, sans-serif; color-scheme: light dark; }
 text { fill: #1b1f24; white-space: pre; } .h { font-weight: 600; } .d { fill: #57606a; }
 .s, .n, .k, .c { stroke: #c8ced6; } .c { stroke-width: .5; } .page, .s, .k, .idle, .offline { fill: #ffffff; }
-.n { fill: #f5f7f9; } .free { fill: none; } .num { font-size: 10px; } .m { font-size: 10px; font-weight: 700; }
+.n { fill: #f5f7f9; } .free { fill: none; } .num { font-size: 10px; } .m { font-size: 10px; font-weight: 700; } .m2 { font-size: 6px; }
 .shared { fill: #dfe4ea; } .reserved { fill: #c9c1b0; } .offline { stroke-dasharray: 2 2; } .bad { fill: #c0002a; }
 .x { stroke: #1b1f24; } .was { fill: none; stroke: #1b1f24; stroke-width: 2; stroke-dasharray: 3 1.5; }
 @media (prefers-color-scheme: dark) {
@@ -64,19 +64,23 @@ class Drawing {
     if (before != nullptr) NoteChanges(DescribeCpus(machine, *before, reserved));
     int digits = 1;
     if (!states_.empty()) digits = static_cast<int>(std::to_string(Raw(states_.back().cpu)).size());
-    cell_width_ = detail_ == Detail::kNumbers ? (digits + 2) * kLetterPx + 4 : kSmall;
+    int letters = 1;
+    for (const Marks::Holder& holder : marks_.holders()) letters = std::max(letters, DisplayWidth(holder.look.mark));
+    cell_width_ = detail_ == Detail::kNumbers ? (digits + 1 + letters) * kLetterPx + 4 : kSmall;
     cell_height_ = detail_ == Detail::kNumbers ? kLine : kSmall;
     for (std::size_t i = 0; i < marks_.holders().size(); ++i)
       colors_.emplace(marks_.holders()[i].look.mark, i % kPodColors);
   }
 
   std::string Draw() {
-    Piece page;
-    page.Line(0, "h", machine_.source.empty() ? "machine" : machine_.source);
+    std::vector<Piece> sockets;
+    for (const SocketPart& socket : Arrange(machine_)) sockets.push_back(DrawSocket(socket));
+    const Piece machine = Grid(sockets);
+    Piece page = DrawTitle(machine.width);
     page.height += kBetween / 2;
-    for (const SocketPart& socket : Arrange(machine_)) Below(page, DrawSocket(socket));
+    if (machine.height > 0) Below(page, machine);
     if (const Piece loose = LooseDevices(); loose.height > 0) Below(page, loose);
-    Below(page, DrawLegend());
+    Below(page, DrawLegend(page.width));
     if (const Piece distances = DrawDistances(); distances.height > 0) Below(page, distances);
     Piece all;
     all.Put(kBetween, kBetween, page);
@@ -94,6 +98,14 @@ class Drawing {
   static void Below(Piece& page, const Piece& piece) {
     page.Put(0, page.height, piece);
     page.height += kBetween;
+  }
+  Piece DrawTitle(int width) const {
+    constexpr int kLeastLetters = 50;
+    const int letters = std::max(kLeastLetters, width / (kLetterPx + 1));
+    const std::string text = WrapText(machine_.source.empty() ? "machine" : machine_.source, 0, letters);
+    Piece out;
+    for (const std::string_view line : Split(text, '\n')) out.Line(0, "h", line);
+    return out;
   }
   std::string Name() const { return machine_.source.empty() ? "a machine" : machine_.source; }
 
@@ -149,7 +161,8 @@ class Drawing {
       out.body += Text(3, cell_height_ - 6, "num" + fill.on, std::to_string(Raw(cpu)));
       out.body += Text(cell_width_ - 4, cell_height_ - 6, "m" + fill.on, mark, "end");
     } else if (fill.look.starts_with('p')) {
-      out.body += Text(cell_width_ / 2, cell_height_ - 3, "m" + fill.on, mark, "middle");
+      const bool two = mark.size() > 1;
+      out.body += Text(cell_width_ / 2, cell_height_ - (two ? 4 : 3), (two ? "m m2" : "m") + fill.on, mark, "middle");
     }
     if (was_.contains(cpu)) out.body += Around(cell_width_, cell_height_);
     out.body += "</g>";
@@ -249,7 +262,8 @@ class Drawing {
     for (const NodePart& node : socket.nodes) nodes.push_back(DrawNode(node));
     Piece out;
     out.Line(0, "h", socket.title);
-    out.Put(0, out.height + 4, Flow(nodes, kPage));
+    const Piece rows = Flow(nodes, kPage);
+    out.Put(0, out.height + 4, rows.height > rows.width ? Grid(nodes) : rows);
     return Boxed(out, "s");
   }
 
@@ -264,16 +278,21 @@ class Drawing {
     return out;
   }
 
-  Piece DrawLegend() const {
-    Piece out;
-    const auto add = [&](const Fill& fill, const std::string& mark, const std::string& text) {
-      const int y = out.height + 2;
-      out.body += Rect(0, y, 20, 14, "c " + fill.look, 2) + Text(10, y + 11, "m" + fill.on, mark, "middle");
-      out.Line(28, "", CutToWidth(text, kLongest));
+  Piece DrawLegend(int width) const {
+    const auto line_of = [](const Fill& fill, const std::string& mark, const std::string& text) {
+      Piece line;
+      line.body = Rect(0, 2, 20, 14, "c " + fill.look, 2) + Text(10, 13, "m" + fill.on, mark, "middle");
+      line.Line(28, "", CutToWidth(text, kLongest));
+      return line;
     };
+    std::vector<Piece> holders;
     for (const Marks::Holder& holder : marks_.holders())
-      add(FillOf(holder.look, CpuUse::kExclusive), std::string(Trim(holder.look.mark)),
-          holder.name + "  " + FormatIds(holder.cpus));
+      holders.push_back(line_of(FillOf(holder.look, CpuUse::kExclusive), std::string(Trim(holder.look.mark)),
+                                holder.name + "  " + FormatIds(holder.cpus)));
+    Piece out = Columns(holders, width);
+    const auto add = [&](const Fill& fill, const std::string& mark, const std::string& text) {
+      out.Put(0, out.height, line_of(fill, mark, text));
+    };
     const auto use = [&](CpuUse wanted, const std::string& text) {
       if (const CpuSet cpus = WithUse(states_, wanted); !cpus.empty())
         add({.look = std::string(view::Name(wanted)), .on = " on"}, "", text + " " + FormatIds(cpus));
@@ -282,8 +301,8 @@ class Drawing {
     use(CpuUse::kReserved, "reserved for the system");
     use(CpuUse::kIdle, "outside the pool");
     use(CpuUse::kOffline, "offline");
-    if (before_ != nullptr) AddChanges(out);
     if (marks_.conflict()) add({.look = "bad", .on = " on w"}, "!", "held by two pods: this must not be");
+    if (before_ != nullptr) AddChanges(out);
     return out;
   }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "view/changes.h"
@@ -146,6 +147,42 @@ TEST(MapSvgTest, LargeMachinesLoseNumbersAndThreadsButNoCpu) {
     EXPECT_EQ(std::size_t{nodes} * 32, Count(svg, "CPU ")) << nodes;
     EXPECT_LT(svg.size(), std::size_t{2} << 20);
   }
+}
+
+/// Width and height of the page.
+std::pair<int, int> SizeOf(const std::string& svg) {
+  constexpr std::string_view kBefore = "viewBox=\"0 0 ";
+  const std::string both = svg.substr(svg.find(kBefore) + kBefore.size(), 20);
+  return {std::stoi(both), std::stoi(both.substr(both.find(' ')))};
+}
+
+TEST(MapSvgTest, ManySocketsAndPodsFillAPage) {
+  for (const std::uint32_t cores : {2U, 16U}) {
+    for (const int pods : {0, 60, 500}) {
+      Board board(MachineOf(64, cores));
+      for (int i = 0; i < pods && i < static_cast<int>(64 * cores * 2); ++i)
+        board.Give("pod-" + std::to_string(i), std::to_string(i));
+      const auto [width, height] = SizeOf(board.Draw());
+      EXPECT_LT(height, width * 3 / 2) << cores << " cores, " << pods << " pods: " << width << " x " << height;
+      EXPECT_LT(width, height * 2) << cores << " cores, " << pods << " pods: " << width << " x " << height;
+    }
+  }
+}
+
+TEST(MapSvgTest, MarksOfTwoLettersAreSmallerInSmallSquares) {
+  Board board(MachineOf(16, 16));  // 512 CPUs: squares without numbers
+  for (int i = 0; i < 60; ++i) board.Give("pod-" + std::to_string(i), std::to_string(i));
+  EXPECT_THAT(board.Draw(), HasSubstr("class=\"m m2 on\">AB</text>"));
+  Board few(MachineOf(16, 16));
+  few.Give("web", "0");
+  EXPECT_THAT(few.Draw(), HasSubstr("class=\"m on\">A</text>"));
+}
+
+TEST(MapSvgTest, ALongTitleIsWrapped) {
+  Board board(MachineOf(1, 1));
+  for (int i = 0; i < 30; ++i) board.machine.source += " and another word";
+  const auto [width, height] = SizeOf(board.Draw());
+  EXPECT_LT(width, 600);
 }
 
 TEST(MapSvgTest, ACpuThatTwoPodsHoldIsSeen) {

@@ -1,6 +1,9 @@
 #include "view/svg_piece.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
 
 #include "view/style.h"
 
@@ -55,6 +58,45 @@ Piece Flow(const std::vector<Piece>& pieces, int most) {
     }
     out.Put(x, top, piece);
     x += piece.width + kBetween;
+  }
+  return out;
+}
+
+Piece Grid(const std::vector<Piece>& pieces) {
+  constexpr double kPageShape = 4.0 / 3;
+  std::vector<Piece> outlines;
+  int widest = 0;
+  for (const Piece& piece : pieces) {
+    outlines.push_back({.width = piece.width, .height = piece.height, .body = {}});
+    widest = std::max(widest, piece.width);
+  }
+  int best = widest;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t columns = 1; columns <= pieces.size(); ++columns) {
+    const int most = static_cast<int>(columns) * (widest + kBetween);
+    const Piece whole = Flow(outlines, most);
+    const double off = std::abs(std::log(whole.width / (whole.height * kPageShape)));
+    if (off >= least) continue;
+    least = off;
+    best = most;
+  }
+  return Flow(pieces, best);
+}
+
+Piece Columns(const std::vector<Piece>& lines, int most) {
+  constexpr int kLeastRows = 8;
+  int widest = 1;
+  for (const Piece& line : lines) widest = std::max(widest, line.width);
+  const int count = static_cast<int>(lines.size());
+  const int columns = std::max(1, (most + kBetween) / (widest + kBetween));
+  const int rows = std::max(kLeastRows, (count + columns - 1) / columns);
+  Piece out;
+  int y = 0;
+  for (int i = 0; i < count; ++i) {
+    const Piece& line = lines[static_cast<std::size_t>(i)];
+    if (i % rows == 0) y = 0;
+    out.Put(i / rows * (widest + kBetween), y, line);
+    y += line.height;
   }
   return out;
 }

@@ -38,6 +38,10 @@ struct Piece {
 
 /// Pieces beside each other, and in further rows where `most` is not enough.
 Piece Flow(const std::vector<Piece>& pieces, int most);
+/// Pieces beside each other in rows of such a width that the whole comes nearest to 4:3.
+Piece Grid(const std::vector<Piece>& pieces);
+/// Lines below each other, in several columns where they are many and `most` is wide enough for them.
+Piece Columns(const std::vector<Piece>& lines, int most);
 Piece Boxed(const Piece& inner, std::string_view look);
 
 }  // namespace berth::view
