@@ -155,23 +155,10 @@ std::string L3Table(const Machine& machine, const TableOptions& options) {
   return "\n" + table.Format(options);
 }
 
-/// Name of a PCI base class that workloads use; "" for bridges and the machine's own parts.
-std::string_view ClassName(const PciDevice& device) {
-  switch (device.class_id >> 16) {
-    case 0x01: return "storage";
-    case 0x02: return "network";
-    case 0x03: return "display";
-    case 0x0b: return "processor";
-    case 0x0d: return "wireless";
-    case 0x12: return "accelerator";
-    default: return device.name.empty() ? "" : "other";
-  }
-}
-
 std::string PciTable(const Machine& machine, const TableOptions& options) {
   std::vector<const PciDevice*> shown;
   for (const PciDevice& device : machine.pci)
-    if (!ClassName(device).empty()) shown.push_back(&device);
+    if (!PciKind(device).empty()) shown.push_back(&device);
   const PciPlaces places(shown);
   std::vector<Column> columns = {{"PCI DEVICE"}, {"KIND"}, {"ID"}, {"NODE", Align::kRight}};
   if (places.known()) columns.insert(columns.end(), {{"ROOT"}, {"SWITCH"}});
@@ -180,7 +167,7 @@ std::string PciTable(const Machine& machine, const TableOptions& options) {
   for (const PciDevice* device : shown) {
     std::array<char, 16> id{};
     std::snprintf(id.data(), id.size(), "%04x:%04x", unsigned{device->vendor}, unsigned{device->device});
-    std::vector<Cell> row = {device->address, ClassName(*device), id.data(),
+    std::vector<Cell> row = {device->address, PciKind(*device), id.data(),
                              device->node ? std::to_string(Raw(*device->node)) : ""};
     if (const PciPlace place = places.Of(*device); places.known()) row.insert(row.end(), {place.root, place.bridge});
     row.insert(row.end(), {device->name, FormatIds(device->local_cpus)});

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "view/cpu_use.h"
 #include "view/device_table.h"
 #include "view/map_parts.h"
+#include "view/pci_place.h"
 #include "view/size.h"
 #include "view/style.h"
 #include "view/svg_piece.h"
@@ -56,6 +58,8 @@ class Drawing {
         states_(DescribeCpus(machine, ledger, reserved)),
         marks_(ledger, states_, {}),
         devices_(DescribeDevices(machine, ledger, devices)) {
+    for (const PciDevice& function : machine.pci)
+      if (!PciKind(function).empty() && !IsOfResource(function)) functions_.push_back(&function);
     constexpr std::size_t kMostNumbers = 256;
     constexpr std::size_t kMostThreads = 1024;
     detail_ = states_.size() <= kMostNumbers ? Detail::kNumbers : Detail::kThreads;
@@ -236,6 +240,23 @@ class Drawing {
     out.Line(16, "", CutToWidth(DeviceText(state), kLongest));
   }
 
+  bool IsOfResource(const PciDevice& function) const {
+    return std::ranges::any_of(devices_, [&](const DeviceState& state) { return state.function == &function; });
+  }
+  /// What sits on the node and is no resource's device: only where it is.
+  void AddFunctions(const std::optional<NumaId>& node, Piece& out) const {
+    constexpr std::size_t kMost = 12;
+    std::size_t count = 0;
+    for (const PciDevice* function : functions_) {
+      if (function->node != node || ++count > kMost) continue;
+      const std::string name = function->name.empty() ? "" : "  " + function->name;
+      const std::string text = std::string(PciKind(*function)) + " " + function->address + name;
+      out.body += Rect(2, out.height + 6, 6, 6, "c free", 1);
+      out.Line(16, "d", CutToWidth(text, kLongest));
+    }
+    if (count > kMost) out.Line(16, "d", "and " + std::to_string(count - kMost) + " more PCI devices");
+  }
+
   Piece DrawNode(const NodePart& part) const {
     Piece out;
     const std::string cpus = part.cpus.empty() ? "no CPUs" : "CPUs " + FormatIds(part.cpus);
@@ -254,6 +275,7 @@ class Drawing {
     if (part.first)
       for (const DeviceState& state : devices_)
         if (state.device.nodes.Contains(part.node->id)) AddDevice(state, out);
+    if (part.first) AddFunctions(part.node->id, out);
     return Boxed(out, "n");
   }
 
@@ -275,6 +297,11 @@ class Drawing {
       if (out.height == 0) out.Line(0, "h", "devices on no NUMA node");
       AddDevice(state, out);
     }
+    Piece functions;
+    AddFunctions(std::nullopt, functions);
+    if (functions.height == 0) return out;
+    if (out.height == 0) out.Line(0, "h", "devices on no NUMA node");
+    out.Put(0, out.height, functions);
     return out;
   }
 
@@ -349,6 +376,7 @@ class Drawing {
   std::vector<CpuState> states_;
   Marks marks_;
   std::vector<DeviceState> devices_;
+  std::vector<const PciDevice*> functions_;  // that workloads use, but for those of devices_
   Detail detail_ = Detail::kNumbers;
   int cell_width_ = 0;
   int cell_height_ = 0;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,29 @@ TEST(MapSvgTest, ShowsWhoHoldsEachCpuWhereItIs) {
   EXPECT_THAT(svg, HasSubstr("shared pool 1,4-7,12-15<"));
   EXPECT_THAT(svg, HasSubstr("distances"));
   EXPECT_LT(svg.find("node 0<"), svg.find("node 1<"));
+}
+
+TEST(MapSvgTest, PciDevicesAreWhereTheySit) {
+  Board board(MachineOf(2, 1));
+  constexpr std::uint32_t kNetwork = 0x020000;
+  constexpr std::uint32_t kBridge = 0x060400;
+  const auto add = [&](const std::string& address, std::uint32_t class_id, std::optional<NumaId> node) {
+    PciDevice& device = board.machine.pci.emplace_back();
+    device.address = address;
+    device.class_id = class_id;
+    device.node = node;
+  };
+  add("0000:17:00.0", kNetwork, NumaId{1});
+  board.machine.pci.back().name = "eth0";
+  add("0000:00:01.0", kBridge, NumaId{0});
+  add("0000:01:00.0", kNetwork, std::nullopt);
+  const std::string svg = board.Draw();
+  EXPECT_EQ(WhyNoXml(svg), "");
+  EXPECT_LT(svg.find("node 1<"), svg.find("network 0000:17:00.0  eth0<"));
+  EXPECT_LT(svg.find("devices on no NUMA node"), svg.find("network 0000:01:00.0<"));
+  EXPECT_THAT(svg, Not(HasSubstr("0000:00:01.0"))) << "a bridge";
+  for (int i = 0; i < 20; ++i) add("0000:3b:00." + std::to_string(i), kNetwork, NumaId{0});
+  EXPECT_THAT(board.Draw(), HasSubstr("and 8 more PCI devices<"));
 }
 
 TEST(MapSvgTest, NamesOfOthersAreOnlyText) {

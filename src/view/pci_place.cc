@@ -4,6 +4,18 @@
 
 namespace berth::view {
 
+std::string_view PciKind(const PciDevice& device) {
+  switch (device.class_id >> 16) {
+    case 0x01: return "storage";
+    case 0x02: return "network";
+    case 0x03: return "display";
+    case 0x0b: return "processor";
+    case 0x0d: return "wireless";
+    case 0x12: return "accelerator";
+    default: return device.name.empty() ? "" : "other";
+  }
+}
+
 PciPlaces::PciPlaces(const std::vector<const PciDevice*>& functions) {
   for (const PciDevice* function : functions)
     for (const std::string& bridge : function->above) ++above_[bridge];

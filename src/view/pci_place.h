@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/machine.h"
 
 namespace berth::view {
+
+/// Name of a PCI base class that workloads use; "" for bridges and the machine's own parts.
+std::string_view PciKind(const PciDevice& device);
 
 struct PciPlace {
   std::string root;    ///< "0000:3a"; "": not known
