@@ -94,37 +94,38 @@ Command StatusCommand() {
 }
 
 Command TopCommand() {
-  return {.name = "top",
-          .group = "Node",
-          .summary = "Show who uses how much CPU and memory",
-          .details =
-              "CPU in thousandths of one, since the look before; MEMORY is the working set: what is charged less "
-              "inactive file pages. THROTTLED is the part of the periods of its quota in which a container had used it "
-              "up, since its start; WAITING that of the last ten seconds in which a process of it waited for a CPU / "
-              "for memory. REMOTE is its memory on other NUMA nodes than NODES, which are those of its own CPUs and "
-              "memory. Sums of the tiers, and what nodes and L3 caches do, follow. On a terminal it fills the screen, "
-              "anew every two seconds; h shows its keys. -o json is the kubelet's /stats/summary.",
-          .examples = {{"top", "on a terminal, until q"},
-                       {"top --once --sort memory", "as text, the largest first"},
-                       {"top --filter web", "only pods with this in their name, or a container's"},
-                       {"top --once -n edge -l app=web", "only pods of a namespace, or with a label"},
-                       {"top -o json", "for a program"}},
-          .stray = "--filter",
-          .bind = [](CLI::App& app) -> Runner {
-            auto options = std::make_shared<TopOptions>();
-            auto order = std::make_shared<std::string>("cpu");
-            app.add_flag("--once", options->once, "As text, then end");
-            AddChoice(app, "--sort", *order, "cpu|memory|name", "What stands first")->default_str("cpu");
-            app.add_option("--filter", options->filter, "Only pods with this in their name, or a container's")
-                ->type_name("TEXT");
-            AddNamespaces(app, options->namespace_);
-            AddSelector(app, options->selector);
-            return [options, order](const Session& session) {
-              if (*order == "memory") options->order = view::UsageOrder::kMemory;
-              if (*order == "name") options->order = view::UsageOrder::kName;
-              return RunTop(*options, session);
-            };
-          }};
+  return {
+      .name = "top",
+      .group = "Node",
+      .summary = "Show who uses how much CPU and memory",
+      .details =
+          "CPU in thousandths of one, since the look before; MEMORY is the working set: what is charged less "
+          "inactive file pages. THROTTLED is the part of the periods of its quota in which a container had used it "
+          "up, since the look before; WAITING that of the last ten seconds in which a process of it waited for a CPU / "
+          "for memory. REMOTE is its memory on other NUMA nodes than NODES, which are those of its own CPUs and "
+          "memory. Sums of the tiers, and what nodes and L3 caches do, follow. On a terminal it fills the screen, "
+          "anew every two seconds; h shows its keys. -o json is the kubelet's /stats/summary.",
+      .examples = {{"top", "on a terminal, until q"},
+                   {"top --once --sort memory", "as text, the largest first"},
+                   {"top --filter web", "only pods with this in their name, or a container's"},
+                   {"top --once -n edge -l app=web", "only pods of a namespace, or with a label"},
+                   {"top -o json", "for a program"}},
+      .stray = "--filter",
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<TopOptions>();
+        auto order = std::make_shared<std::string>("cpu");
+        app.add_flag("--once", options->once, "As text, then end");
+        AddChoice(app, "--sort", *order, "cpu|memory|name", "What stands first")->default_str("cpu");
+        app.add_option("--filter", options->filter, "Only pods with this in their name, or a container's")
+            ->type_name("TEXT");
+        AddNamespaces(app, options->namespace_);
+        AddSelector(app, options->selector);
+        return [options, order](const Session& session) {
+          if (*order == "memory") options->order = view::UsageOrder::kMemory;
+          if (*order == "name") options->order = view::UsageOrder::kName;
+          return RunTop(*options, session);
+        };
+      }};
 }
 
 Command TreeCommand() {

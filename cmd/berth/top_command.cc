@@ -21,12 +21,15 @@ constexpr os::Millis kBetweenLooks{1'100};  // berthd reads at most once a secon
 constexpr os::Millis kRefresh{2'000};
 constexpr std::chrono::seconds kScreenPatience{5};  // on a screen: a signal waits for an answer
 
-/// With the CPU that is used: that takes two looks, when nobody looked lately.
-Result<StatsSummary> LookTwice(const Session& session) {
-  BERTH_TRY(StatsSummary stats, session.berthd().Stats());
-  if (stats.node.usage.cores || !stats.node.usage.cpu) return stats;
+/// With the CPU that is used: that takes two looks, when nobody looked lately; and with the rate of throttling, which
+/// always does.
+Result<StatsSummary> LookTwice(const Session& session, bool rate) {
+  BERTH_TRY(StatsSummary before, session.berthd().Stats());
+  if (!before.node.usage.cpu || (before.node.usage.cores && !rate)) return before;
   os::SleepFor(kBetweenLooks);
-  return session.berthd().Stats();
+  BERTH_TRY(StatsSummary now, session.berthd().Stats());
+  if (rate) view::CountThrottlingSince(before, now);
+  return now;
 }
 
 /// Leaves the pods that are asked for. Sums and places stay those of the node.
@@ -46,7 +49,7 @@ struct Looked {
 };
 Result<Looked> LookTwiceAtChosen(const TopOptions& options, const Session& session) {
   Looked out;
-  BERTH_TRY(out.stats, LookTwice(session));
+  BERTH_TRY(out.stats, LookTwice(session, session.for_people()));
   BERTH_TRY(out.pods, session.berthd().Pods());
   KeepChosen(options, out.pods, out.stats);
   return out;
@@ -63,13 +66,17 @@ Result<std::string> TextOf(const TopOptions& options, const Session& session, co
   return places.empty() ? out : out + "\n" + places;
 }
 
-/// The newest answers; what was there stays where berthd does not answer.
-void Look(const api::NodeClient& berthd, const TopOptions& options, TopPicture& picture) {
+/// The newest answers; what was there stays where berthd does not answer. `before`: its last one.
+void Look(const api::NodeClient& berthd, const TopOptions& options, StatsSummary& before, TopPicture& picture) {
   auto stats = berthd.Stats();
   auto pods = stats ? berthd.Pods() : Result<PodList>(std::unexpected(stats.error()));
   picture.problem = pods ? "" : pods.error().message;
   if (!pods) return;
-  picture.stats = *std::move(stats);
+  if (stats->at != before.at) {
+    picture.stats = *stats;
+    view::CountThrottlingSince(before, picture.stats);
+    before = *std::move(stats);
+  }
   picture.pods = *std::move(pods);
   KeepChosen(options, picture.pods, picture.stats);
 }
@@ -81,6 +88,8 @@ int RunOnScreen(const TopOptions& options, const Session& session, const Machine
   auto screen = Screen::Open();
   if (!screen) return session.Report(screen.error());
   TopChoices choices{.order = options.order, .filter = options.filter};
+  StatsSummary before = picture.stats;
+  view::CountThrottlingSince({}, picture.stats);
   // The second look is due soon: CPU is what was used since the first.
   os::MonoTime due = os::SystemClock().Now() + (picture.stats.node.usage.cores ? kRefresh : kBetweenLooks);
   while (!choices.quit) {
@@ -96,7 +105,7 @@ int RunOnScreen(const TopOptions& options, const Session& session, const Machine
     if (news.closed) break;
     for (const int key : news.keys) PressKey(choices, key, std::max(1, size.height - 4));
     if (!std::exchange(choices.refresh, false) && os::SystemClock().Now() < due) continue;
-    Look(berthd, options, picture);
+    Look(berthd, options, before, picture);
     due = os::SystemClock().Now() + kRefresh;
   }
   return kOk;

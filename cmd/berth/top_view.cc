@@ -65,7 +65,7 @@ std::vector<std::string> LinesOf(std::string_view text) {
 constexpr std::string_view kHelp =
     "CPU        thousandths of one, since the look before\n"
     "MEMORY     the working set: what is charged less inactive file pages\n"
-    "THROTTLED  part of the periods of its quota in which it had used that up, since its start\n"
+    "THROTTLED  part of the periods of its quota in which it had used that up, since the look before\n"
     "WAITING    part of the last ten seconds in which a process of it waited for a CPU / for memory (PSI)\n"
     "REMOTE     its memory on other NUMA nodes than those of its own CPUs and memory\n"
     "NODES      of its own CPUs and memory; none for one in the shared pool\n"

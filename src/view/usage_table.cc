@@ -24,7 +24,7 @@ std::string CoresOf(const GroupUsage& usage) {
 
 std::string WorkingSetOf(const GroupUsage& usage) { return usage.working_set ? FormatSize(*usage.working_set) : ""; }
 
-/// Part of the periods in which the quota was used up, since the start.
+/// Part of the periods in which the quota was used up.
 Cell ThrottledOf(const GroupUsage& usage) {
   if (!usage.throttling || usage.throttling->periods == 0) return "";
   const double part =
@@ -144,7 +144,35 @@ void AddPlace(Table& table, const std::string& name, const Busy& busy, const Num
                 busy.cpus.empty() ? "" : FormatIds(busy.cpus)});
 }
 
+/// `before`: null when it was not there.
+void CountSince(const GroupUsage* before, GroupUsage& usage) {
+  if (!usage.throttling) return;
+  const Throttling now = *std::exchange(usage.throttling, std::nullopt);
+  if (before == nullptr || !before->throttling || before->throttling->periods > now.periods) return;
+  const Throttling& then = *before->throttling;
+  usage.throttling = Throttling{
+      .periods = now.periods - then.periods, .throttled = now.throttled - then.throttled, .time = now.time - then.time};
+}
+
+void CountSince(const std::vector<NamedUsage>& before, std::vector<NamedUsage>& groups) {
+  for (NamedUsage& group : groups) {
+    const auto then = std::ranges::find(before, group.name, &NamedUsage::name);
+    CountSince(then == before.end() ? nullptr : &then->usage, group.usage);
+  }
+}
+
 }  // namespace
+
+void CountThrottlingSince(const StatsSummary& before, StatsSummary& stats) {
+  CountSince(&before.node.usage, stats.node.usage);
+  CountSince(before.groups, stats.groups);
+  for (PodStats& pod : stats.pods) {
+    const auto then = std::ranges::find(before.pods, pod.uid, &PodStats::uid);
+    const bool known = then != before.pods.end();
+    CountSince(known ? &then->usage : nullptr, pod.usage);
+    CountSince(known ? then->containers : std::vector<NamedUsage>(), pod.containers);
+  }
+}
 
 std::string PodUsageTable(const StatsSummary& stats, const PodList& pods, const Machine& machine,
                           const UsageOptions& options) {

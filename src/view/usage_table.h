@@ -20,6 +20,10 @@ struct UsageOptions {
   TableOptions table;
 };
 
+/// Makes what was throttled since the start what was since `before`, for a rate. Nothing is known of a cgroup that is
+/// new since then.
+void CountThrottlingSince(const StatsSummary& before, StatsSummary& stats);
+
 /// Pods by what they use, most first, and so the containers of each; one with several has a row of its own before
 /// them. `pods`: where the containers are.
 std::string PodUsageTable(const StatsSummary& stats, const PodList& pods, const Machine& machine,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -88,6 +89,24 @@ TEST(UsageTableTest, APodWhoseOwnUseIsNotKnownStandsByThatOfItsContainers) {
       "default/b  side       200m   1 MiB          -        -       -  -\n"
       "default/a  app        300m   1 MiB          -        -       -  -\n",
       PodUsageTable(stats, {}, TwoNodes()));
+}
+
+TEST(UsageTableTest, ThrottlingIsThatSinceTheLookBefore) {
+  const auto look = [](std::uint64_t periods, std::uint64_t throttled) {
+    GroupUsage usage;
+    usage.throttling = Throttling{.periods = periods, .throttled = throttled};
+    StatsSummary out;
+    out.pods = {Stats("web", usage, {Named("app", usage)})};
+    return out;
+  };
+  const auto since = [](const StatsSummary& before, StatsSummary now) {
+    CountThrottlingSince(before, now);
+    EXPECT_EQ(now.pods[0].usage.throttling, now.pods[0].containers[0].usage.throttling);
+    return now.pods[0].usage.throttling;
+  };
+  EXPECT_EQ(since(look(100, 90), look(110, 95)), (Throttling{.periods = 10, .throttled = 5}));
+  EXPECT_EQ(since({}, look(110, 95)), std::nullopt) << "it is new";
+  EXPECT_EQ(since(look(100, 90), look(3, 1)), std::nullopt) << "it began anew";
 }
 
 TEST(UsageTableTest, PodsCanBeSortedAndNarrowed) {
