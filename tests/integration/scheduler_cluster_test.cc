@@ -413,7 +413,7 @@ TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfI
   const Json zone = there["zones"][1];
   EXPECT_EQ("node-1", zone["name"].get<std::string>());
   EXPECT_EQ("Node", zone["type"].get<std::string>());
-  EXPECT_FALSE(zone.contains("costs")) << "nobody knows this machine's distances";
+  EXPECT_TRUE(zone.contains("costs")) << "the distances of a machine on paper";
   EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"].get<std::string>());
   std::map<std::string, std::string> attributes;
   for (const Json& attribute : there["attributes"]) attributes[attribute["name"]] = attribute["value"];

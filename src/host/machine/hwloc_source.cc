@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -342,6 +343,28 @@ Result<Machine> ImportForeign(const SetSource& set, const std::string& why) {
   return Import(set, why);
 }
 
+std::set<SocketId> SocketsOf(const NumaNode& node) {
+  std::set<SocketId> out;
+  for (const Core& core : node.cores) out.insert(core.socket);
+  return out;
+}
+
+/// Those of a usual server with two sockets: the text cannot say any, and without them nothing that looks at distances
+/// could be tried on it.
+void AssumeDistances(Machine& machine) {
+  constexpr unsigned kOwn = 10;
+  constexpr unsigned kInSocket = 12;
+  constexpr unsigned kAcross = 32;
+  std::map<NumaId, std::set<SocketId>> sockets;
+  for (const NumaNode& node : machine.nodes) sockets[node.id] = SocketsOf(node);
+  for (NumaNode& node : machine.nodes)
+    for (const auto& [id, others] : sockets) {
+      const bool shared =
+          std::ranges::any_of(others, [&](SocketId socket) { return sockets[node.id].contains(socket); });
+      node.distances.push_back(id == node.id ? kOwn : shared ? kInSocket : kAcross);
+    }
+}
+
 }  // namespace
 
 Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
@@ -376,6 +399,7 @@ Result<Machine> ParseSynthetic(std::string_view text) {
                     "hwloc does not understand it; levels are written as type:count, outermost first and ending in pu, "
                     "for example 'pack:2 numa:1 l3:2 core:8 pu:2'");
   if (!machine) return Wrap(std::move(machine).error(), what);
+  AssumeDistances(*machine);
   machine->source = "synthetic machine '" + description + "'";
   return machine;
 }

@@ -87,6 +87,15 @@ TEST(SyntheticTest, MemoryAndDiesCanBeSaid) {
   EXPECT_THAT(dies, SizeIs(2));
 }
 
+TEST(SyntheticTest, NodesOfASocketAreNearerThanOthers) {
+  const Result<Machine> machine = ParseSynthetic("pack:2 numa:2 core:2 pu:1");
+  ASSERT_TRUE(machine) << machine.error().message;
+  ASSERT_THAT(machine->nodes, SizeIs(4));
+  EXPECT_THAT(machine->nodes[0].distances, testing::ElementsAre(10, 12, 32, 32));
+  EXPECT_THAT(machine->nodes[3].distances, testing::ElementsAre(32, 32, 12, 10));
+  EXPECT_THAT(ParseSynthetic("numa:2 core:2 pu:1")->nodes[0].distances[0], 10);
+}
+
 TEST(SyntheticTest, RefusesJunkWithItsText) {
   for (const char* text : {"foo:1", "pu", "pack:0 pu:1", "pack:-1 pu:2", "pu:2 core:2", "::::", "a\x01"}) {
     const Result<Machine> machine = ParseSynthetic(text);
@@ -106,6 +115,10 @@ Result<Machine> TreeTwin(int nodes, int cores, int threads) {
   for (int node = 0; node < nodes; ++node) {
     const std::string dir = "sys/devices/system/node/node" + std::to_string(node) + "/";
     fs.AddFile(dir + "meminfo", "Node 0 MemTotal: 1048576 kB\n");
+    std::string distances;
+    for (int other = 0; other < nodes; ++other)
+      distances += std::string(other == 0 ? "" : " ") + (other == node ? "10" : "32");
+    fs.AddFile(dir + "distance", distances + "\n");
     CpuSet shared;
     const int first = cpu;
     for (int core = 0; core < cores; ++core) {
@@ -158,9 +171,10 @@ TEST(HwlocXmlTest, ComesBackFromHwlocsOwnExport) {
   hwloc_free_xmlbuffer(topology, buffer);
   hwloc_topology_destroy(topology);
   Result<Machine> from_xml = ParseHwlocXml(xml, "m.xml");
-  const Result<Machine> direct = ParseSynthetic(text);
+  Result<Machine> direct = ParseSynthetic(text);
   ASSERT_TRUE(from_xml) << from_xml.error().message;
   ASSERT_TRUE(direct);
+  for (NumaNode& node : direct->nodes) node.distances.clear();  // hwloc knows of none
   EXPECT_EQ("m.xml", from_xml->source);
   from_xml->source = direct->source;
   EXPECT_EQ(*direct, *from_xml);
