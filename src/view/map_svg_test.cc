@@ -137,6 +137,22 @@ TEST(MapSvgTest, PciDevicesAreWhereTheySit) {
   EXPECT_THAT(board.Draw(), HasSubstr("and 8 more PCI devices<"));
 }
 
+TEST(MapSvgTest, AnL3OfTwoNodesIsOneBox) {
+  Machine machine = MachineOf(2, 2);
+  for (NumaNode& node : machine.nodes)
+    for (Core& core : node.cores) core.socket = SocketId{0};
+  machine.l3 = {{.id = CacheId{7}, .size = {}, .cpus = CpuSet::Range(0, 7)}};
+  const std::string one = Board(machine).Draw();
+  EXPECT_EQ(WhyNoXml(one), "");
+  EXPECT_EQ(1U, Count(one, "L3 7<"));
+  EXPECT_LT(one.find("L3 7<"), one.find("node 0<"));
+  machine.l3 = {{.id = CacheId{7}, .size = {}, .cpus = CpuSet::Range(0, 3)},
+                {.id = CacheId{8}, .size = {}, .cpus = CpuSet::Range(4, 7)}};
+  const std::string two = Board(machine).Draw();
+  EXPECT_LT(two.find("node 0<"), two.find("L3 7<"));
+  EXPECT_LT(two.find("node 1<"), two.find("L3 8<"));
+}
+
 TEST(MapSvgTest, NamesOfOthersAreOnlyText) {
   Board board(MachineOf(1, 2));
   const std::string wicked = "</title><script>alert(1)</script>\"&'\x01\xff";
