@@ -59,9 +59,10 @@ Result<std::string> TextOf(const TopOptions& options, const Session& session, co
   BERTH_TRY(const Looked looked, LookTwiceAtChosen(options, session));
   const auto& [stats, pods] = looked;
   const view::TableOptions table = session.table();
-  std::string out =
-      view::PodUsageTable(stats, pods, machine, {.order = options.order, .filter = options.filter, .table = table}) +
-      "\n" + view::SumUsageTable(stats, table);
+  std::string out = view::PodUsageTable(
+                        stats, pods, machine,
+                        {.order = options.order, .filter = options.filter, .table = table, .shares = session.wide()}) +
+                    "\n" + view::SumUsageTable(stats, table);
   const std::string places = view::PlaceUsageTable(stats, machine, table);
   return places.empty() ? out : out + "\n" + places;
 }

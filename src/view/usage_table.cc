@@ -41,13 +41,34 @@ Cell WaitingOf(const GroupUsage& usage) {
   return {fmt::format("{:.0f}/{:.0f}%", cpu, memory), std::max(cpu, memory) >= kMuch ? Style::kWarn : Style::kPlain};
 }
 
-const ContainerPlace* PlaceOf(const PodList& pods, const PodStats& pod, const std::string& container) {
-  for (const auto& view : pods.pods) {
-    if (view->uid != pod.uid) continue;
-    for (const ContainerView& of : view->containers)
-      if (of.name == container && of.place) return &*of.place;
-  }
+/// nullptr: it is not known.
+const PodView* ViewOf(const PodList& pods, const PodStats& pod) {
+  const auto view = std::ranges::find(pods.pods, pod.uid, [](const auto& of) { return of->uid; });
+  return view == pods.pods.end() ? nullptr : view->get();
+}
+
+const ContainerPlace* PlaceOf(const PodView* pod, const std::string& container) {
+  if (pod == nullptr) return nullptr;
+  for (const ContainerView& of : pod->containers)
+    if (of.name == container && of.place) return &*of.place;
   return nullptr;
+}
+
+/// Percent of what the pod requests of a resource. `used`: in its unit.
+Cell ShareOf(const std::optional<double>& used, const PodView* pod, const char* resource) {
+  if (!used || pod == nullptr) return "";
+  const auto request = pod->requests.find(resource);
+  if (request == pod->requests.end() || request->second.MilliValue() <= 0) return "";
+  constexpr double kMilli = 1000;
+  const double part = kPercent * kMilli * *used / static_cast<double>(request->second.MilliValue());
+  return {fmt::format("{:.0f}%", part), part > kPercent ? Style::kWarn : Style::kPlain};
+}
+
+/// Percents of a pod's requests of CPU and memory.
+void AddShares(std::vector<Cell>& row, const GroupUsage& usage, const PodView* pod) {
+  std::optional<double> memory;
+  if (usage.working_set) memory = static_cast<double>(usage.working_set->v);
+  row.insert(row.end(), {ShareOf(usage.cores, pod, "cpu"), ShareOf(memory, pod, "memory")});
 }
 
 /// NUMA nodes of its own CPUs and of its memory; empty for one in the shared pool.
@@ -96,21 +117,40 @@ bool IsWanted(const PodStats& pod, const std::string& filter) {
          std::ranges::any_of(pod.containers, [&](const NamedUsage& of) { return of.name.contains(filter); });
 }
 
-void AddPod(Table& table, const PodStats& pod, const PodList& pods, const Machine& machine, UsageOrder order) {
+void AddPod(Table& table, const PodStats& pod, const PodList& pods, const Machine& machine,
+            const UsageOptions& options) {
   const std::string name = pod.namespace_ + "/" + pod.name;
-  if (pod.containers.size() != 1)
-    table.AddRow({name, pod.containers.empty() ? "" : "all", CoresOf(pod.usage), WorkingSetOf(pod.usage),
-                  ThrottledOf(pod.usage), WaitingOf(pod.usage), "", ""});
+  const PodView* const view = ViewOf(pods, pod);
+  if (pod.containers.size() != 1) {
+    std::vector<Cell> row{name,
+                          pod.containers.empty() ? "" : "all",
+                          CoresOf(pod.usage),
+                          WorkingSetOf(pod.usage),
+                          ThrottledOf(pod.usage),
+                          WaitingOf(pod.usage),
+                          "",
+                          ""};
+    if (options.shares) AddShares(row, pod.usage, view);
+    table.AddRow(std::move(row));
+  }
   std::vector<const NamedUsage*> containers;
   for (const NamedUsage& container : pod.containers) containers.push_back(&container);
-  std::ranges::sort(containers, {}, [order](const auto* container) {
-    return std::tuple(-WeightOf(container->usage, order), container->name);
+  std::ranges::sort(containers, {}, [&](const auto* container) {
+    return std::tuple(-WeightOf(container->usage, options.order), container->name);
   });
   for (const NamedUsage* container : containers) {
-    const NodeSet nodes = NumaNodesOf(PlaceOf(pods, pod, container->name), machine);
+    const NodeSet nodes = NumaNodesOf(PlaceOf(view, container->name), machine);
     const GroupUsage& usage = container->usage;
-    table.AddRow({name, container->name, CoresOf(usage), WorkingSetOf(usage), ThrottledOf(usage), WaitingOf(usage),
-                  RemoteOf(usage, nodes), FormatIds(nodes)});
+    std::vector<Cell> row{name,
+                          container->name,
+                          CoresOf(usage),
+                          WorkingSetOf(usage),
+                          ThrottledOf(usage),
+                          WaitingOf(usage),
+                          RemoteOf(usage, nodes),
+                          FormatIds(nodes)};
+    if (options.shares) AddShares(row, usage, pod.containers.size() == 1 ? view : nullptr);
+    table.AddRow(std::move(row));
   }
 }
 
@@ -176,21 +216,20 @@ void CountThrottlingSince(const StatsSummary& before, StatsSummary& stats) {
 
 std::string PodUsageTable(const StatsSummary& stats, const PodList& pods, const Machine& machine,
                           const UsageOptions& options) {
-  Table table({{"POD", Align::kLeft, true},
-               {"CONTAINER", Align::kLeft, true},
-               {"CPU", Align::kRight},
-               {"MEMORY", Align::kRight},
-               {"THROTTLED", Align::kRight},
-               {"WAITING", Align::kRight},
-               {"REMOTE", Align::kRight},
-               {"NODES"}});
+  std::vector<Column> columns{{"POD", Align::kLeft, true},  {"CONTAINER", Align::kLeft, true},
+                              {"CPU", Align::kRight},       {"MEMORY", Align::kRight},
+                              {"THROTTLED", Align::kRight}, {"WAITING", Align::kRight},
+                              {"REMOTE", Align::kRight},    {"NODES"}};
+  if (options.shares)
+    columns.insert(columns.end(), {{"CPU/REQUEST", Align::kRight}, {"MEMORY/REQUEST", Align::kRight}});
+  Table table(std::move(columns));
   std::vector<const PodStats*> rows;
   for (const PodStats& pod : stats.pods)
     if (IsWanted(pod, options.filter)) rows.push_back(&pod);
   std::ranges::sort(rows, {}, [&](const auto* pod) {
     return std::tuple(-WeightOf(*pod, options.order), pod->namespace_, pod->name);
   });
-  for (const PodStats* pod : rows) AddPod(table, *pod, pods, machine, options.order);
+  for (const PodStats* pod : rows) AddPod(table, *pod, pods, machine, options);
   return table.Format(options.table);
 }
 
