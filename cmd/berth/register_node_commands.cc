@@ -103,8 +103,9 @@ Command TopCommand() {
           "inactive file pages. THROTTLED is the part of the periods of its quota in which a container had used it "
           "up, since the look before; WAITING that of the last ten seconds in which a process of it waited for a CPU / "
           "for memory. REMOTE is its memory on other NUMA nodes than NODES, which are those of its own CPUs and "
-          "memory. Sums of the tiers, and what nodes and L3 caches do, follow. On a terminal it fills the screen, "
-          "anew every two seconds; h shows its keys. -o json is the kubelet's /stats/summary.",
+          "memory. -o wide and a screen of 120 columns add percents of what each pod requests and of its limits. Sums "
+          "of the tiers, and what nodes and L3 caches do, follow. On a terminal it fills the screen, anew every two "
+          "seconds; h shows its keys. -o json is the kubelet's /stats/summary.",
       .examples = {{"top", "on a terminal, until q"},
                    {"top --once --sort memory", "as text, the largest first"},
                    {"top --filter web", "only pods with this in their name, or a container's"},

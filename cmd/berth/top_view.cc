@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kBackspace = 0x7f;
 constexpr std::size_t kLongestFilter = 64;
-constexpr int kWideScreen = 120;  // room for percents of requests
+constexpr int kWideScreen = 120;  // room for percents of requests and limits
 
 void TypeFilter(TopChoices& choices, int key) {
   if (key == '\n' || key == '\r') {
@@ -70,7 +70,7 @@ constexpr std::string_view kHelp =
     "WAITING    part of the last ten seconds in which a process of it waited for a CPU / for memory (PSI)\n"
     "REMOTE     its memory on other NUMA nodes than those of its own CPUs and memory\n"
     "NODES      of its own CPUs and memory; none for one in the shared pool\n"
-    "/REQUEST   percent of what the pod requests, on screens of 120 columns and more\n"
+    "/REQ /LIM  percent of what the pod requests, and of its limit, on screens of 120 columns and more\n"
     "\n"
     "c m n      by CPU, memory, name         arrows, page keys   up and down\n"
     "/          only what has this in it     space               look at once\n"

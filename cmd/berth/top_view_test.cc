@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "berth/screen.h"
 
 namespace berth::cli {
@@ -93,6 +95,22 @@ TEST(TopViewTest, TitlesStayWhileThePageMoves) {
   choices.scrolled = -5;
   TopLines(picture, {}, choices, look);
   EXPECT_EQ(choices.scrolled, 0);
+}
+
+TEST(TopViewTest, AWideScreenHasPercentsOfRequestsAndLimitsToo) {
+  TopPicture picture = PictureOf(2);
+  picture.stats.pods[1].uid = "uid-p1";
+  auto view = std::make_shared<PodView>();
+  view->uid = "uid-p1";
+  view->requests = {{"cpu", *Quantity::Parse("200m")}};
+  view->limits = {{"cpu", *Quantity::Parse("1")}, {"memory", *Quantity::Parse("100Mi")}};
+  picture.pods.pods = {view};
+  TopChoices choices;
+  auto lines = TopLines(picture, {}, choices, {.width = 120, .height = 10});
+  EXPECT_THAT(lines[1], HasSubstr("CPU/REQ  CPU/LIM  MEM/REQ  MEM/LIM"));
+  EXPECT_THAT(lines[2], HasSubstr("50%      10%        -      99%"));
+  lines = TopLines(picture, {}, choices, {.width = 119, .height = 10});
+  EXPECT_THAT(lines[1], testing::Not(HasSubstr("/LIM")));
 }
 
 TEST(TopViewTest, WhatBerthdDoesNotAnswerIsSaidBelow) {

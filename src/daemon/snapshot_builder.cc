@@ -120,6 +120,14 @@ const PodRecord* RecordOf(const Ledger& ledger, const std::string& uid) {
 
 bool SameRecord(const PodRecord* a, const PodRecord* b) { return a == b || (a != nullptr && b != nullptr && *a == *b); }
 
+/// Of the whole pod. Of other resources than these a container without a limit gets nothing.
+ResourceList LimitsOf(const Pod& pod) {
+  ResourceList out = PodLimits(pod);
+  for (const char* const resource : {"cpu", "memory", "ephemeral-storage"})
+    if (!IsLimited(pod, resource)) out.erase(resource);
+  return out;
+}
+
 /// Nobody but an API server's clients could set the conditions that readiness gates name.
 bool IsReady(const PodView& view, const Pod& pod) {
   return view.phase == PodPhase::kRunning && pod.readiness_gates.empty() &&
@@ -145,6 +153,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.queue_place = PlaceInQueue(managed);
   out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr && !managed.reported.spec ? record->requests : PodRequests(pod);
+  out.limits = LimitsOf(pod);
   if (managed.Is<pods::Foreign>())
     out.requests_from = managed.reported.spec ? RequestsFrom::kApiServer : RequestsFrom::kRuntime;
   if (managed.lifecycle && managed.lifecycle->overdue() && out.reason.empty()) {

@@ -64,6 +64,21 @@ TEST_F(SnapshotTest, SaysWhatPodsHoldAndHowTheyRun) {
   EXPECT_FALSE(now.pods[1].trace->steps().empty());
 }
 
+TEST_F(SnapshotTest, LimitsArePartOfAPodWhereTheyHoldForAllOfIt) {
+  Pod partly = MakePod("partly", "500m", QosClass::kBurstable);
+  partly.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("8Mi")}};
+  Container side = partly.containers[0];
+  side.name = "side";
+  side.resources.limits.erase("memory");
+  partly.containers.push_back(side);
+  Run({partly, MakePod("web", "2")});
+  const NodeSnapshot now = Build();
+  EXPECT_EQ(FindPod(now, "default", "partly")->view->limits, (ResourceList{{"cpu", *Quantity::Parse("4")}}));
+  const PodView& web = *FindPod(now, "default", "web")->view;
+  EXPECT_EQ(web.limits, web.requests);
+  EXPECT_TRUE(web.limits.contains("memory"));
+}
+
 TEST_F(SnapshotTest, NamesTheNodesMemoryIsPinnedTo) {
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";

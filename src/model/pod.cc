@@ -142,4 +142,18 @@ ResourceList PodLimits(const Pod& pod) {
   return out;
 }
 
+bool IsLimited(const Pod& pod, std::string_view resource) {
+  const auto has = [&](const ResourceList& limits) { return !AmountOf(limits, resource).IsZero(); };
+  if (pod.resources && has(pod.resources->limits)) return true;
+  for (const Container& c : pod.containers)
+    if (!has(c.resources.limits)) return false;
+  bool sidecars = false;
+  for (const Container& c : pod.init_containers) {
+    const bool own = has(c.resources.limits);
+    if (!own && !sidecars) return false;
+    if (c.restartable_init) sidecars = sidecars || own;
+  }
+  return true;
+}
+
 }  // namespace berth

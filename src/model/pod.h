@@ -332,6 +332,9 @@ void ForEachContainer(const Pod& pod, Visit&& visit) {
 ResourceList PodRequests(const Pod& pod);
 /// Same for limits; overhead only where there is a limit.
 ResourceList PodLimits(const Pod& pod);
+/// Whether the whole pod has a limit of `resource`: its own, or every container has one. App containers need their own;
+/// a sidecar's can stand for an init container after it without one, as in the kubelet.
+bool IsLimited(const Pod& pod, std::string_view resource);
 
 }  // namespace berth
 

@@ -146,5 +146,17 @@ TEST(PodTotalsTest, HugepagesAreTotalledLikeEverythingElse) {
   EXPECT_EQ(PodLimits(pod), List({{"hugepages-2Mi", "100Mi"}}));
 }
 
+TEST(PodTotalsTest, APodIsLimitedWhereEveryContainerIsOrThePodItself) {
+  Pod pod = TwoBurstable();
+  EXPECT_TRUE(IsLimited(pod, "cpu"));
+  EXPECT_FALSE(IsLimited(pod, "memory")) << "one container has no limit";
+  pod.init_containers = {Box("init", {{"cpu", "2"}})};
+  EXPECT_FALSE(IsLimited(pod, "cpu"));
+  pod.init_containers.insert(pod.init_containers.begin(), Sidecar("side", {}, {{"cpu", "1"}}));
+  EXPECT_TRUE(IsLimited(pod, "cpu")) << "the sidecar's stands for it";
+  pod.resources = Resources{.requests = {}, .limits = List({{"memory", "2Gi"}})};
+  EXPECT_TRUE(IsLimited(pod, "memory"));
+}
+
 }  // namespace
 }  // namespace berth

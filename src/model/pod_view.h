@@ -113,6 +113,7 @@ struct PodView {
   int queue_place = 0;                  ///< among the pods that wait for room, from 1; 0: it does not wait for it
   std::optional<WallTime> admitted_at;  ///< nullopt: not, or by a berthd before this boot
   ResourceList requests;                ///< of the whole pod
+  ResourceList limits;                  ///< likewise; a resource that one container may use without a limit has none
   RequestsFrom requests_from = RequestsFrom::kManifest;
   std::vector<std::string> addresses;  ///< the first is its podIP; empty: none yet
   std::map<std::string, std::string> labels;

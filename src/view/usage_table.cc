@@ -54,21 +54,26 @@ const ContainerPlace* PlaceOf(const PodView* pod, const std::string& container) 
   return nullptr;
 }
 
-/// Percent of what the pod requests of a resource. `used`: in its unit.
-Cell ShareOf(const std::optional<double>& used, const PodView* pod, const char* resource) {
-  if (!used || pod == nullptr) return "";
-  const auto request = pod->requests.find(resource);
-  if (request == pod->requests.end() || request->second.MilliValue() <= 0) return "";
+/// Percent of an amount in `list`. `used`: in its unit. `much`: from which percent on it is marked.
+Cell ShareOf(const std::optional<double>& used, const ResourceList& list, const char* resource, double much) {
+  const auto amount = list.find(resource);
+  if (!used || amount == list.end() || amount->second.MilliValue() <= 0) return "";
   constexpr double kMilli = 1000;
-  const double part = kPercent * kMilli * *used / static_cast<double>(request->second.MilliValue());
-  return {fmt::format("{:.0f}%", part), part > kPercent ? Style::kWarn : Style::kPlain};
+  const double part = kPercent * kMilli * *used / static_cast<double>(amount->second.MilliValue());
+  return {fmt::format("{:.0f}%", part), part > much ? Style::kWarn : Style::kPlain};
 }
 
-/// Percents of a pod's requests of CPU and memory.
+/// Percents of what a pod requests of CPU and memory, and of its limits. nullptr: there are none to show.
 void AddShares(std::vector<Cell>& row, const GroupUsage& usage, const PodView* pod) {
+  constexpr double kNearLimit = 90;
   std::optional<double> memory;
   if (usage.working_set) memory = static_cast<double>(usage.working_set->v);
-  row.insert(row.end(), {ShareOf(usage.cores, pod, "cpu"), ShareOf(memory, pod, "memory")});
+  const ResourceList none;
+  const ResourceList& requests = pod != nullptr ? pod->requests : none;
+  const ResourceList& limits = pod != nullptr ? pod->limits : none;
+  row.insert(row.end(),
+             {ShareOf(usage.cores, requests, "cpu", kPercent), ShareOf(usage.cores, limits, "cpu", kNearLimit),
+              ShareOf(memory, requests, "memory", kPercent), ShareOf(memory, limits, "memory", kNearLimit)});
 }
 
 /// NUMA nodes of its own CPUs and of its memory; empty for one in the shared pool.
@@ -221,7 +226,8 @@ std::string PodUsageTable(const StatsSummary& stats, const PodList& pods, const 
                               {"THROTTLED", Align::kRight}, {"WAITING", Align::kRight},
                               {"REMOTE", Align::kRight},    {"NODES"}};
   if (options.shares)
-    columns.insert(columns.end(), {{"CPU/REQUEST", Align::kRight}, {"MEMORY/REQUEST", Align::kRight}});
+    for (const char* const title : {"CPU/REQ", "CPU/LIM", "MEM/REQ", "MEM/LIM"})
+      columns.push_back({title, Align::kRight});
   Table table(std::move(columns));
   std::vector<const PodStats*> rows;
   for (const PodStats& pod : stats.pods)

@@ -18,7 +18,7 @@ struct UsageOptions {
   UsageOrder order = UsageOrder::kCpu;
   std::string filter;  ///< only pods with this in "namespace/name" or in the name of one of their containers
   TableOptions table;
-  bool shares = false;  ///< also percents of what each pod requests
+  bool shares = false;  ///< also percents of what each pod requests, and of its limits
 };
 
 /// Makes what was throttled since the start what was since `before`, for a rate. Nothing is known of a cgroup that is

@@ -91,23 +91,25 @@ TEST(UsageTableTest, APodWhoseOwnUseIsNotKnownStandsByThatOfItsContainers) {
       PodUsageTable(stats, {}, TwoNodes()));
 }
 
-TEST(UsageTableTest, PercentsOfWhatAPodRequestsStandBesideItAlone) {
+TEST(UsageTableTest, PercentsOfRequestsAndLimitsStandBesideAPodAlone) {
   StatsSummary stats;
   stats.pods = {Stats("alone", Using(0.5, 30), {Named("app", Using(0.5, 30))}),
                 Stats("two", Using(0.2, 90), {Named("app", Using(0.1, 40)), Named("side", Using(0.1, 50))})};
   PodList pods;
-  for (const char* name : {"alone", "two"}) {
+  for (const std::string name : {"alone", "two"}) {
     auto view = std::make_shared<PodView>();
-    view->uid = std::string("uid-") + name;
+    view->uid = "uid-" + name;
     view->requests = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("60Mi")}};
+    view->limits = {{"cpu", *Quantity::Parse("5")}};
+    if (name == "alone") view->limits.emplace("memory", *Quantity::Parse("120Mi"));
     pods.pods.push_back(std::move(view));
   }
   EXPECT_EQ(
-      "POD            CONTAINER   CPU  MEMORY  THROTTLED  WAITING  REMOTE  NODES  CPU/REQUEST  MEMORY/REQUEST\n"
-      "default/alone  app        500m  30 MiB          -        -       -  -              25%             50%\n"
-      "default/two    all        200m  90 MiB          -        -       -  -              10%            150%\n"
-      "default/two    app        100m  40 MiB          -        -       -  -                -               -\n"
-      "default/two    side       100m  50 MiB          -        -       -  -                -               -\n",
+      "POD            CONTAINER   CPU  MEMORY  THROTTLED  WAITING  REMOTE  NODES  CPU/REQ  CPU/LIM  MEM/REQ  MEM/LIM\n"
+      "default/alone  app        500m  30 MiB          -        -       -  -          25%      10%      50%      25%\n"
+      "default/two    all        200m  90 MiB          -        -       -  -          10%       4%     150%        -\n"
+      "default/two    app        100m  40 MiB          -        -       -  -            -        -        -        -\n"
+      "default/two    side       100m  50 MiB          -        -       -  -            -        -        -        -\n",
       PodUsageTable(stats, pods, TwoNodes(), {.shares = true}));
 }
 

@@ -177,5 +177,15 @@ TEST_F(TopTest, WithoutATerminalItIsText) {
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("\x1b")));
 }
 
+TEST_F(TopTest, WideTextHasPercentsOfTheLimitsThatComeWithThePods) {
+  AddPod("web", "2");
+  const codec::Json pods = AskJson({"pods"});
+  EXPECT_EQ(R"({"cpu":"2","memory":"64Mi"})", pods.at("pods").at(0).at("limits").dump());
+  const Ran wide = Ask({"top", "-o", "wide"});
+  EXPECT_EQ(0, wide.status) << wide.err;
+  EXPECT_THAT(wide.out, HasSubstr("CPU/REQ  CPU/LIM  MEM/REQ  MEM/LIM"));
+  EXPECT_THAT(Ask({"top"}).out, testing::Not(HasSubstr("/LIM")));
+}
+
 }  // namespace
 }  // namespace berth

@@ -158,6 +158,7 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   out.details = reader.Field("details").Strings();
   out.admitted_at = ReadTime(reader.Field("admittedAt"));
   out.requests = reader.Field("requests").Resources();
+  if (reader.Has("limits")) out.limits = reader.Field("limits").Resources();
   if (reader.Has("requestsFrom"))
     out.requests_from =
         reader.Field("requestsFrom").OneOf({RequestsFrom::kManifest, RequestsFrom::kApiServer, RequestsFrom::kRuntime});
@@ -187,6 +188,7 @@ Json ToJson(const PodView& pod, const CpuSet& shared) {
       {"details", pod.details},
       {"admittedAt", TimeJson(pod.admitted_at)},
       {"requests", ToJson(pod.requests)},
+      {"limits", ToJson(pod.limits)},
       {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
   if (pod.requests_from != RequestsFrom::kManifest) out["requestsFrom"] = std::string(Name(pod.requests_from));
   if (!pod.addresses.empty()) out["addresses"] = pod.addresses;

@@ -82,6 +82,7 @@ class Views : public Generator {
     out.details = Words();
     if (Coin()) out.admitted_at = Time();
     out.requests = List();
+    out.limits = List();
     out.requests_from = static_cast<RequestsFrom>(Below(3));
     out.addresses = Words();
     if (Coin()) out.labels = {{Word(), Word()}, {"app", Word()}};

@@ -37,24 +37,6 @@ Bytes MemoryOf(const ResourceList& list) { return {AmountOf(list, "memory").Valu
 
 bool NonZero(const ResourceList& list, std::string_view name) { return !AmountOf(list, name).IsZero(); }
 
-/// Whether every container has a limit of `name`: app containers their own, init containers with the sidecars before
-/// them (a sidecar's limit can thus stand for an init container without one, as in the kubelet).
-bool EveryContainerLimits(const Pod& pod, std::string_view name) {
-  for (const Container& c : pod.containers)
-    if (!NonZero(c.resources.limits, name)) return false;
-  bool sidecars = false;
-  for (const Container& c : pod.init_containers) {
-    const bool own = NonZero(c.resources.limits, name);
-    if (!own && !sidecars) return false;
-    if (c.restartable_init) sidecars = sidecars || own;
-  }
-  return true;
-}
-
-bool LimitDeclared(const Pod& pod, std::string_view name) {
-  return (pod.resources && NonZero(pod.resources->limits, name)) || EveryContainerLimits(pod, name);
-}
-
 /// The container's own limit, else the pod's.
 const Quantity* EffectiveLimit(const Pod& pod, const Container& container, std::string_view name) {
   if (NonZero(container.resources.limits, name)) return Find(container.resources.limits, name);
@@ -210,7 +192,7 @@ CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptio
   note("shares", [&] { return ReasonForShares("the pod's CPU request", cpu); });
 
   const bool guaranteed = qos == QosClass::kGuaranteed;
-  if (guaranteed || (qos == QosClass::kBurstable && LimitDeclared(pod, "cpu"))) {
+  if (guaranteed || (qos == QosClass::kBurstable && IsLimited(pod, "cpu"))) {
     const Lift lift = !options.cpu_cfs_quota                               ? Lift::kSwitchedOff
                       : has_exclusive_cpus && options.lift_exclusive_quota ? Lift::kExclusive
                                                                            : Lift::kNone;
@@ -218,7 +200,7 @@ CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptio
                          .period = options.period};
     note("cpu_max", [&] { return ReasonForQuota("the pod's CPU limit", CpuOf(limits), options.period, lift); });
   }
-  if (guaranteed || (qos == QosClass::kBurstable && LimitDeclared(pod, "memory")))
+  if (guaranteed || (qos == QosClass::kBurstable && IsLimited(pod, "memory")))
     if (const Bytes memory = MemoryOf(limits); memory.v > 0) {
       out.memory_max = memory;
       note("memory_max", [&] { return "the pod's memory limit " + Text(limits, "memory"); });
