@@ -13,7 +13,7 @@
 namespace berth::view {
 namespace {
 
-constexpr int kGridIndent = 4;
+constexpr int kIndent = 2;
 constexpr int kWidestCpus = 32;  // lists longer than this do not push everybody's memory to the right
 
 /// Draws one level of detail. Collects lines; none is wider than options.width.
@@ -30,7 +30,14 @@ class Painter {
       for (const NodePart& node : socket.nodes) MeasureLabels(node);
     for (const SocketPart& socket : sockets) {
       Add(berth::view::Paint(Cut(socket.title), Style::kBold, options_.color));
-      for (const NodePart& node : socket.nodes) DrawNode(node);
+      std::string around;
+      for (const NodePart& node : socket.nodes) {
+        const bool inside = !node.l3.empty() && detail_ != Detail::kCores;
+        if (inside && node.l3 != around) Add(Cut(Blanks(kIndent) + node.l3));
+        around = node.l3;
+        left_ = inside ? 2 * kIndent : kIndent;
+        DrawNode(node);
+      }
     }
     return std::move(lines_);
   }
@@ -49,6 +56,9 @@ class Painter {
     strip_width_ = std::max(strip_width_, StripWidth(part));
   }
 
+  static std::string Blanks(int count) { return std::string(static_cast<std::size_t>(count), ' '); }
+  /// Where what belongs to the node begins.
+  int Inner() const { return left_ + kIndent; }
   static std::string NodeName(const NodePart& part) { return "node " + std::to_string(Raw(part.node->id)); }
   static std::string CpusText(const NodePart& part) {
     return part.cpus.empty() ? "no CPUs" : "CPUs " + FormatIds(part.cpus);
@@ -63,21 +73,21 @@ class Painter {
 
   void DrawNode(const NodePart& part) {
     const int cpus = std::min(cpus_width_, kWidestCpus);
-    std::string head = "  " + PadRight(NodeName(part), name_width_) + "  " + PadRight(CpusText(part), cpus);
+    std::string head = Blanks(left_) + PadRight(NodeName(part), name_width_) + "  " + PadRight(CpusText(part), cpus);
     const std::string memory =
         part.first ? MemoryText(*part.node, ledger_, BarWidth(), options_.unicode) : std::string();
     if (detail_ == Detail::kCores && FitsOneLine(memory)) return DrawInOneLine(part, memory);
     if (!memory.empty()) {
       if (DisplayWidth(head) + 3 + DisplayWidth(memory) > options_.width) {
         Add(Cut(head));
-        head = std::string(kGridIndent, ' ') + memory;
+        head = Blanks(Inner()) + memory;
       } else {
         head += "   " + memory;
       }
     }
     Add(Cut(head));
     if (part.first && detail_ != Detail::kCores)
-      for (const std::string& text : HugePageTexts(*part.node, ledger_)) Add(Cut(std::string(kGridIndent, ' ') + text));
+      for (const std::string& text : HugePageTexts(*part.node, ledger_)) Add(Cut(Blanks(Inner()) + text));
     if (detail_ == Detail::kCores) return DrawStrip(part);
     for (const CoreGroup& group : part.groups) DrawGroup(group);
   }
@@ -107,15 +117,15 @@ class Painter {
 
   /// The same over several lines, when one does not hold it.
   void DrawStrip(const NodePart& part) {
-    const int room = options_.width - kGridIndent;
-    std::string line(kGridIndent, ' ');
+    const int room = options_.width - Inner();
+    std::string line = Blanks(Inner());
     int used = 0;
     for (const CoreGroup& group : part.groups) {
       if (used > 0 && used < room) line += ' ', ++used;
       for (const Core* core : group.cores) {
         if (used + MarkWidth() > room) {
           Add(line);
-          line.assign(kGridIndent, ' ');
+          line = Blanks(Inner());
           used = 0;
         }
         const Marks::Look look = marks_.OfCore(core->threads);
@@ -134,7 +144,7 @@ class Painter {
   void DrawGroup(const CoreGroup& group) {
     const int gap = detail_ == Detail::kNumbers ? 2 : 0;
     const int cell = (detail_ == Detail::kNumbers ? digits_ + 1 : 0) + MarkWidth() + gap;
-    const int left = kGridIndent + (label_width_ == 0 ? 0 : label_width_ + 3);
+    const int left = Inner() + (label_width_ == 0 ? 0 : label_width_ + 3);
     const auto fit = static_cast<std::size_t>(std::max(1, (options_.width - left + gap) / cell));
     const std::size_t rows = (group.cores.size() + fit - 1) / fit;
     const std::size_t columns = (group.cores.size() + rows - 1) / rows;  // rows of even length
@@ -152,7 +162,7 @@ class Painter {
     const std::string gap(detail_ == Detail::kNumbers ? 2 : 0, ' ');
     const int cell = (detail_ == Detail::kNumbers ? digits_ + 1 : 0) + MarkWidth();
     for (std::size_t t = 0; t < threads; ++t) {
-      std::string line = PadRight(std::string(kGridIndent, ' ') + (t == 0 ? label : ""), left);
+      std::string line = PadRight(Blanks(Inner()) + (t == 0 ? label : ""), left);
       for (std::size_t i = start; i < end; ++i) {
         if (i > start) line += gap;
         const std::vector<CpuId>& cpus = group.cores[i]->threads;
@@ -171,6 +181,7 @@ class Painter {
   const Marks& marks_;
   const MapOptions& options_;
   Detail detail_;
+  int left_ = kIndent;  // where the node begins that is drawn
   int digits_ = 1;
   int name_width_ = 0;
   int label_width_ = 0;

@@ -61,6 +61,23 @@ NodePart MakePart(const NumaNode& node, SocketId socket, const Labels& labels) {
   return part;
 }
 
+/// The L3 of all its cores; "": not known, or there are several.
+std::string OnlyL3(const NodePart& part) {
+  const bool one = part.groups.size() == 1 && part.groups.front().label.contains("L3");
+  return one ? part.groups.front().label : "";
+}
+
+/// An L3 that neighbours have together is drawn around them, and not once in each.
+void ShareL3(std::vector<NodePart>& nodes) {
+  for (auto node = nodes.begin(); node != nodes.end();) {
+    const std::string l3 = OnlyL3(*node);
+    const auto end = std::find_if(node, nodes.end(), [&](const NodePart& of) { return OnlyL3(of) != l3; });
+    const bool shared = !l3.empty() && end - node > 1;
+    for (; node != end; ++node)
+      if (shared) node->l3 = std::exchange(node->groups.front().label, "");
+  }
+}
+
 std::string Bar(const MemoryTable& table, int width, bool unicode) {
   const int assigned = PlacesOf(table.reserved, table.total, width);
   const int system = std::min(PlacesOf(table.system_reserved, table.total, width), width - assigned);
@@ -104,6 +121,7 @@ std::vector<SocketPart> Arrange(const Machine& machine) {
       one.first = drawn.insert(node->id).second;
       part.nodes.push_back(std::move(one));
     }
+    ShareL3(part.nodes);
     out.push_back(std::move(part));
   }
   SocketPart rest{"no CPUs", {}};

@@ -65,6 +65,7 @@ struct NodePart {
   const NumaNode* node = nullptr;
   CpuSet cpus;                    ///< of this part
   std::vector<CoreGroup> groups;  ///< empty: memory only
+  std::string l3{};               ///< around it and its neighbours with the same; "": `groups` say theirs
   bool first = true;              ///< the node's first part: where its memory is told
 };
 

@@ -257,8 +257,7 @@ class Drawing {
     if (count > kMost) out.Line(16, "d", "and " + std::to_string(count - kMost) + " more PCI devices");
   }
 
-  /// `in_cache`: it stands in the box of its L3, with others.
-  Piece DrawNode(const NodePart& part, bool in_cache) const {
+  Piece DrawNode(const NodePart& part) const {
     Piece out;
     const std::string cpus = part.cpus.empty() ? "no CPUs" : "CPUs " + FormatIds(part.cpus);
     const std::string name = "node " + std::to_string(Raw(part.node->id));
@@ -270,8 +269,7 @@ class Drawing {
       for (const std::string& text : HugePageTexts(*part.node, ledger_)) out.Line(0, "d", text);
     }
     std::vector<Piece> groups;
-    for (const CoreGroup& group : part.groups)
-      groups.push_back(DrawGroup(in_cache ? CoreGroup{"", group.cores} : group));
+    for (const CoreGroup& group : part.groups) groups.push_back(DrawGroup(group));
     if (!groups.empty()) out.Put(0, out.height + 4, Flow(groups, kMostGroups));
     out.height += 4;
     if (part.first)
@@ -281,23 +279,16 @@ class Drawing {
     return Boxed(out, "n");
   }
 
-  /// The L3 of all cores of a part; "": not known, or there are several.
-  static std::string OnlyL3(const NodePart& part) {
-    const bool one = part.groups.size() == 1 && part.groups.front().label.contains("L3");
-    return one ? part.groups.front().label : "";
-  }
-
   Piece DrawSocket(const SocketPart& socket) const {
     std::vector<Piece> nodes;
     for (auto node = socket.nodes.begin(); node != socket.nodes.end();) {
-      const std::string l3 = OnlyL3(*node);
-      const auto end = std::find_if(node, socket.nodes.end(), [&](const NodePart& of) { return OnlyL3(of) != l3; });
-      if (l3.empty() || end - node < 2) {
-        nodes.push_back(DrawNode(*node++, false));
+      const std::string& l3 = node->l3;
+      if (l3.empty()) {
+        nodes.push_back(DrawNode(*node++));
         continue;
       }
       std::vector<Piece> inside;
-      for (; node != end; ++node) inside.push_back(DrawNode(*node, true));
+      for (; node != socket.nodes.end() && node->l3 == l3; ++node) inside.push_back(DrawNode(*node));
       Piece cache;
       cache.Line(0, "d", l3);
       cache.Put(0, cache.height + 4, Flow(inside, kPage));

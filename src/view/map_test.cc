@@ -116,6 +116,15 @@ TEST(MapTest, ShowsTwoSocketsOfFourNodesWithThreads) {
   ExpectGolden("2s4n4c2t", RenderMap(m, ledger, *CpuSet::Parse("0,32"), {.width = 100}));
 }
 
+TEST(MapTest, ShowsAnL3OfSeveralNodesOnceAroundThem) {
+  Machine m = Build({.sockets = 2, .nodes = 2, .cores = 2, .threads = 2});
+  m.l3 = {{CacheId{0}, MiB(32), *CpuSet::Parse("0-3,8-11")}, {CacheId{1}, MiB(32), *CpuSet::Parse("4-7,12-15")}};
+  Ledger ledger = Empty(m);
+  Place(ledger, "web", "2,10");
+  ExpectGolden("l3-of-two-nodes", RenderMap(m, ledger, {CpuId{0}}, {.width = 80}));
+  EXPECT_FALSE(RenderMap(m, ledger, {}, {.width = 80, .lines = 6}).contains("L3")) << "no room for caches";
+}
+
 TEST(MapTest, ShowsTwelveCachesOfSixteenCores) {
   const Machine m = Build({.sockets = 1, .nodes = 1, .l3 = 12, .cores = 16, .threads = 2, .memory = GiB(768)});
   Ledger ledger = Empty(m);
