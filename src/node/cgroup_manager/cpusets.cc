@@ -80,6 +80,7 @@ Result<bool> Cpusets::GoOnApplying(const Ledger& ledger, const os::Slice& slice)
     BERTH_RETURN_IF_ERROR(MoveMemories(ledger));
     applying_->moved = true;
   }
+  if (in_force_ == applying_->online) return true;  // no CPU went off- or online: nobody was displaced since Repair
   return displaced_.Return(slice);
 }
 

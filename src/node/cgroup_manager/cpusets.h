@@ -72,8 +72,8 @@ class Cpusets {
   /// The CPUs that were online for the last Apply that came to its end; nullopt: none did, or not known. When others
   /// are online now, Apply has to be called.
   const Online& online() const { return in_force_; }
-  /// Containers some of whose processes could not be moved back into their cpuset (v1) at the last Apply or Repair, and
-  /// why.
+  /// v1: containers some of whose processes could not be moved back into their cpuset at the last Repair, or Apply
+  /// after CPUs went off- or online, and why.
   const std::map<std::string, std::string>& displaced_problems() const { return displaced_.problems(); }
 
  private:
