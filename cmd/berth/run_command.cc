@@ -248,10 +248,18 @@ std::optional<int> Run::JudgeCpus(const std::string& pod, bool own) const {
 /// Waits until the pod runs and `held` are in its groups. A status when it does not come to that.
 std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals) {
   std::string why;
+  bool seen = false;  // berthd reads what it has stored a moment later
   for (const os::MonoTime start = os::SystemClock().Now();;) {
     const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
     if (!pod && pod.error().code != Code::kNotFound) return Report(pod.error());
+    if (!pod && seen) {
+      session_.err() << "berth: " << pod_.namespace_ << '/' << pod_.name << " was removed before it had a place"
+                     << (held.empty() ? "" : ": by its holder, when what it holds has ended, or by 'berth delete'")
+                     << '\n';
+      return kFailed;
+    }
     if (pod) {
+      seen = true;
       shared_ = pod->shared;
       why = WhyNotRunning(*pod->view);
       if (const auto status = Judge(*pod->view)) return status;

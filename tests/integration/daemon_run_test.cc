@@ -242,6 +242,28 @@ TEST_F(RunCommandTest, WhatBerthNeedsItselfIsNotMovedAndWhoComesIsSaidBefore) {
   EXPECT_TRUE(NoPods());
 }
 
+TEST_F(RunCommandTest, APodThatIsRemovedBeforeItHasAPlaceIsNotWaitedFor) {
+  const std::string program = berthd->Dir("berth");
+  std::ofstream(program) << "#!/bin/sh\ntrap 'exit 0' TERM\nsleep 1000 &\nwait\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const int process = Spawn("/bin/sleep", {"1000"}, {}, berthd->Dir("child"));
+  // The command's own `berth` is there for it alone: berthd starts the script, which holds nobody.
+  const std::string script = std::string("mount --bind ") + BERTH + " " + program + " && exec " + program +
+                             " run --name held --cpus 1 --memory 64Mi --pid " + std::to_string(process) + " --socket " +
+                             berthd->socket();
+  const int run = Spawn("unshare", {"-m", "sh", "-c", script}, {}, berthd->Dir("out"));
+  ASSERT_TRUE(berthd->Until("it runs", [&] {
+    const codec::Json pod = berthd->PodNamed("held");
+    return pod.is_object() && pod["phase"] == "Running";
+  })) << ReadIfThere(berthd->Dir("out"));
+  EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "held"}).status);
+  EXPECT_EQ(1, StatusOfEnded(run));
+  EXPECT_THAT(ReadIfThere(berthd->Dir("out")), HasSubstr(" was removed before it had a place"));
+  EXPECT_TRUE(NoPods());
+  ::kill(process, SIGKILL);
+  StatusOfEnded(process);
+}
+
 TEST_F(RunCommandTest, AHolderThatSomebodyElseWroteRefusesTheSame) {
   const std::string program = berthd->Dir("berthd");  // by its name alone one of Berth's
   std::filesystem::copy_file("/bin/sleep", program);
