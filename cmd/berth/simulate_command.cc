@@ -123,7 +123,9 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
     return RunSimulateCluster(cluster, options.node, session);
   }
   if (session.draws())
-    return fail({.code = Code::kInvalid, .message = "-o svg and png are pictures of a cluster: give --cluster"});
+    return fail({.code = Code::kInvalid,
+                 .message = "-o svg and png are pictures of a cluster: give --cluster; one node is drawn by 'berth map "
+                            "-m MACHINE --with FILE -o svg'"});
   if (words.empty()) {
     session.err() << "berth simulate: -f FILE or a step is required\nSee 'berth simulate --help'.\n";
     return kUsage;

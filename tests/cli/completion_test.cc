@@ -42,19 +42,20 @@ TEST(CompletionTest, IsSilentWithoutADaemon) {
   EXPECT_EQ("", ran.out + ran.err);
 }
 
-TEST(CompletionTest, ScriptsAreAcceptedByTheirShells) {
-  for (const std::string shell : {"bash", "zsh", "fish"}) {
-    const Ran script = Berth({"completion", shell});
-    EXPECT_EQ(0, script.status);
-    EXPECT_THAT(script.out, HasSubstr("__complete"));
-    if (RunProgram("/bin/sh", {"-c", "command -v " + shell}).status != 0) {
-      std::printf("%s is not installed: its script was not tried\n", shell.c_str());
-      continue;
-    }
-    const Ran checked = RunProgram(shell, {"-n"}, {.environment = {}, .input = script.out});
-    EXPECT_EQ(0, checked.status) << checked.err;
-  }
+class CompletionScriptTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(CompletionScriptTest, IsAcceptedByItsShell) {
+  const std::string shell = GetParam();
+  const Ran script = Berth({"completion", shell});
+  EXPECT_EQ(0, script.status);
+  EXPECT_THAT(script.out, HasSubstr("__complete"));
+  if (RunProgram("/bin/sh", {"-c", "command -v " + shell}).status != 0) GTEST_SKIP() << shell << " is not installed";
+  const Ran checked = RunProgram(shell, {"-n"}, {.environment = {}, .input = script.out});
+  EXPECT_EQ(0, checked.status) << checked.err;
 }
+
+INSTANTIATE_TEST_SUITE_P(Shells, CompletionScriptTest, testing::Values("bash", "zsh", "fish"),
+                         [](const auto& shell) { return std::string(shell.param); });
 
 TEST(CompletionTest, WorksInsideBash) {
   const std::string script = "source <(" BERTH
@@ -67,37 +68,38 @@ TEST(CompletionTest, WorksInsideBash) {
 }
 
 /// What a shell shows for "berth pods -o wi", pressing Tab in it.
-TEST(CompletionTest, WorksInsideZshAndFish) {
-  const testkit::TempDir folder;
-  std::filesystem::create_symlink(BERTH, folder / "berth");
-  const RunOptions here{.environment = {"HOME=" + folder.path(), "TERM=dumb"}, .input = {}};
-  const std::string in_path = "PATH=" + folder.path() + ":$PATH; ";
-  if (RunProgram("/bin/sh", {"-c", "command -v fish"}).status == 0) {
-    const Ran ran = RunProgram("fish",
-                               {"--no-config", "-c",
-                                "set PATH " + folder.path() +
-                                    " $PATH; berth completion fish | source; "
-                                    "complete -C 'berth pods -o wi'; complete -C 'berth sta'"},
-                               here);
-    EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
-    EXPECT_THAT(ran.out, HasSubstr("status\tShow how berthd is doing")) << ran.err;
-  } else {
-    std::printf("fish is not installed: nothing was completed in it\n");
+class ShellCompletionTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_symlink(BERTH, folder_ / "berth"); }
+  static bool Has(const std::string& shell) { return RunProgram("/bin/sh", {"-c", "command -v " + shell}).status == 0; }
+  Ran In(const std::string& shell, std::vector<std::string> arguments) const {
+    return RunProgram(shell, std::move(arguments),
+                      {.environment = {"HOME=" + folder_.path(), "TERM=dumb"}, .input = {}});
   }
-  if (RunProgram("/bin/sh", {"-c", "command -v zsh"}).status == 0) {
-    // The script's own function, with what zsh's completion gives it, and told instead of shown.
-    const Ran ran =
-        RunProgram("zsh",
-                   {"-f", "-c",
-                    in_path + "compdef() { : }; _describe() { print -l -- ${(P)2} }; "
-                              "source <(berth completion zsh); words=(berth pods -o wi); CURRENT=4; _berth; "
-                              "words=(berth sta); CURRENT=2; _berth"},
-                   here);
-    EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
-    EXPECT_THAT(ran.out, HasSubstr("status:Show how berthd is doing")) << ran.err;
-  } else {
-    std::printf("zsh is not installed: nothing was completed in it\n");
-  }
+
+  const testkit::TempDir folder_;
+};
+
+TEST_F(ShellCompletionTest, WorksInsideFish) {
+  if (!Has("fish")) GTEST_SKIP() << "fish is not installed";
+  const Ran ran = In("fish", {"--no-config", "-c",
+                              "set PATH " + folder_.path() +
+                                  " $PATH; berth completion fish | source; "
+                                  "complete -C 'berth pods -o wi'; complete -C 'berth sta'"});
+  EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("status\tShow how berthd is doing")) << ran.err;
+}
+
+/// The script's own function, with what zsh's completion gives it, and told instead of shown.
+TEST_F(ShellCompletionTest, WorksInsideZsh) {
+  if (!Has("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const Ran ran = In("zsh", {"-f", "-c",
+                             "PATH=" + folder_.path() +
+                                 ":$PATH; compdef() { : }; _describe() { print -l -- ${(P)2} }; "
+                                 "source <(berth completion zsh); words=(berth pods -o wi); CURRENT=4; _berth; "
+                                 "words=(berth sta); CURRENT=2; _berth"});
+  EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("status:Show how berthd is doing")) << ran.err;
 }
 
 using PodCompletionTest = BerthdTest;
