@@ -6,15 +6,18 @@ namespace berth::cli {
 namespace {
 
 constexpr std::string_view kBeginLine = "\r\x1b[K";
+constexpr os::Millis kBetween{100};
 
 }  // namespace
 
+Progress::Progress(const Session& session)
+    : session_(session), shown_(session.around().error_terminal), next_(os::SystemClock().Now() + kBetween) {}
+
 void Progress::Tell(const std::string& text) {
-  constexpr os::Millis kBetween{100};
   constexpr int kWidest = 79;
   if (!shown_) return;
   const os::MonoTime now = os::SystemClock().Now();
-  if (written_ && now < next_) return;
+  if (now < next_) return;
   next_ = now + kBetween;
   written_ = true;
   session_.err() << kBeginLine << view::CutToWidth(view::WithoutControls(text), kWidest) << std::flush;

@@ -13,12 +13,12 @@ namespace berth::cli {
 /// stream is a terminal.
 class Progress {
  public:
-  explicit Progress(const Session& session) : session_(session), shown_(session.around().error_terminal) {}
+  explicit Progress(const Session& session);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { Clear(); }
 
-  /// Shows `text`, at most ten times a second.
+  /// Shows `text`, at most ten times a second, and not in the first tenth: a short command shows nothing.
   void Tell(const std::string& text);
   /// Takes the line away, so that something else can be written.
   void Clear();
@@ -27,7 +27,7 @@ class Progress {
   const Session& session_;
   bool shown_;
   bool written_ = false;
-  os::MonoTime next_{};
+  os::MonoTime next_;
 };
 
 }  // namespace berth::cli

@@ -1,5 +1,7 @@
 #include "berth/simulate_command.h"
 
+#include <fmt/core.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,7 +143,9 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
   bool rejected = false;
   int number = 0;
   offline::Queueing queueing(*node);
+  Progress progress(session);
   for (const offline::Step& step : *steps) {
+    if (!options.map) progress.Tell(fmt::format("step {} of {}", number + 1, steps->size()));
     const std::vector<offline::Outcome> outcomes = queueing.Take(step, ++number);
     for (const offline::Outcome& outcome : outcomes) {
       rejected = rejected || (offline::Rejection(outcome) != nullptr && outcome.place == 0);
@@ -149,6 +153,7 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
     }
     if (session.for_people()) people.Step(outcomes, *node);
   }
+  progress.Clear();
   const std::vector<std::string> waiting = queueing.Waiting();
   if (session.for_people()) {
     people.Finish(*node, waiting);
