@@ -85,6 +85,7 @@ class Drawing {
     if (machine.height > 0) Below(page, machine);
     if (const Piece loose = LooseDevices(); loose.height > 0) Below(page, loose);
     Below(page, DrawLegend(page.width));
+    if (before_ != nullptr) Below(page, DrawChanges(page.width));
     if (const Piece distances = DrawDistances(); distances.height > 0) Below(page, distances);
     Piece all;
     all.Put(kBetween, kBetween, page);
@@ -318,40 +319,45 @@ class Drawing {
   }
 
   Piece DrawLegend(int width) const {
-    const auto line_of = [](const Fill& fill, const std::string& mark, const std::string& text) {
+    const auto line_of = [](const Fill& fill, const std::string& mark, const std::string& name, const CpuSet& cpus) {
+      const std::string text = CutToWidth(name, kLongest);
       Piece line;
-      line.body = Rect(0, 2, 20, 14, "c " + fill.look, 2) + Text(10, 13, "m" + fill.on, mark, "middle");
-      line.Line(28, "", CutToWidth(text, kLongest));
+      line.body = Rect(0, 2, 20, 14, "c " + fill.look, 2) + Text(10, 13, "m" + fill.on, mark, "middle") +
+                  Text(28, 13, "", text);
+      line.Line(28 + WidthOf(text) + 6, "d", CutToWidth(FormatIds(cpus), kLongest));
       return line;
     };
     std::vector<Piece> holders;
     for (const Marks::Holder& holder : marks_.holders())
       holders.push_back(line_of(FillOf(holder.look, CpuUse::kExclusive), std::string(Trim(holder.look.mark)),
-                                holder.name + "  " + FormatIds(holder.cpus)));
+                                holder.name, holder.cpus));
     Piece out = Columns(holders, width);
-    const auto add = [&](const Fill& fill, const std::string& mark, const std::string& text) {
-      out.Put(0, out.height, line_of(fill, mark, text));
+    const auto add = [&](const Fill& fill, const std::string& mark, const std::string& text, const CpuSet& cpus) {
+      out.Put(0, out.height, line_of(fill, mark, text, cpus));
     };
     const auto use = [&](CpuUse wanted, const std::string& text) {
       if (const CpuSet cpus = WithUse(states_, wanted); !cpus.empty())
-        add({.look = std::string(view::Name(wanted)), .on = " on"}, "", text + " " + FormatIds(cpus));
+        add({.look = std::string(view::Name(wanted)), .on = " on"}, "", text, cpus);
     };
     use(CpuUse::kShared, "shared pool");
     use(CpuUse::kReserved, "reserved for the system");
     use(CpuUse::kIdle, "outside the pool");
     use(CpuUse::kOffline, "offline");
-    if (marks_.conflict()) add({.look = "bad", .on = " on w"}, "!", "held by two pods: this must not be");
-    if (before_ != nullptr) AddChanges(out);
+    if (marks_.conflict()) add({.look = "bad", .on = " on w"}, "!", "held by two pods: this must not be", {});
     return out;
   }
 
-  void AddChanges(Piece& out) const {
+  Piece DrawChanges(int width) const {
+    Piece out;
     out.Line(0, "h", was_.empty() ? "no CPU changes" : "what changes, with a dashed line around its CPUs");
+    std::vector<Piece> changes;
     for (const Change& change : ChangesOf(*before_, ledger_)) {
       const std::string text = change.who + ": " + change.what + " " + (change.before.empty() ? "-" : change.before) +
                                " → " + (change.after.empty() ? "-" : change.after);
-      out.Line(28, "", CutToWidth(text, kLongest));
+      changes.emplace_back().Line(28, "", CutToWidth(text, kLongest));
     }
+    out.Put(0, out.height, Columns(changes, width));
+    return out;
   }
 
   Piece DrawDistances() const {
