@@ -255,6 +255,10 @@ UsageProblem FindUsageProblem(const Parser& parser, const std::vector<std::strin
   const CLI::App* const used = all_used.empty() ? nullptr : all_used.front();
   std::vector<std::string> before = parser.root->remaining();
   std::erase(before, "--");
+  if (used != nullptr) {  // the parser leaves to it also what stands behind a wrong option and --
+    const auto command = std::ranges::find(arguments, used->get_name());
+    std::erase_if(before, [&](const auto& word) { return std::find(arguments.begin(), command, word) == command; });
+  }
   if (!before.empty()) {
     const std::string& word = before.front();
     if (!word.starts_with('-')) return {.where = "berth", .text = WrongCommand(parser, before, used)};
