@@ -150,6 +150,19 @@ TEST(ContainerAttemptTest, WhatHasNoHooksAndNoStartupProbeIsUpAtOnce) {
   EXPECT_EQ(NextKill(AttemptOf(state)->stopping, Second(9), {}), Second(9));
 }
 
+TEST(ContainerAttemptTest, AKeptAttemptGoesOnWhereItsHookOrItsStartupProbeWas) {
+  const auto after = [](const attempt_event::Kept& kept, const HooksAndProbes& has) {
+    return DescribeAttempt(Follow(RunningIn(Up()), kept, has));
+  };
+  const attempt_event::Kept in_hook{{.container = "c", .attempt = 1, .post_started = false}};
+  const attempt_event::Kept in_startup{{.container = "c", .attempt = 1}};
+  EXPECT_EQ(after(in_hook, kAll), "1 hook") << "its hook runs again";
+  EXPECT_EQ(after(in_hook, {.startup = true}), "1 startup") << "the hook has gone from the manifest";
+  EXPECT_EQ(after(in_hook, {}), "1 up");
+  EXPECT_EQ(after(in_startup, kAll), "1 startup");
+  EXPECT_EQ(after(in_startup, {.post_start = true}), "1 up");
+}
+
 TEST(ContainerAttemptTest, WhatDoesNotDieIsKilledEachSecondAndLaterEachTen) {
   const auto killed = [](int first, int last) {
     return NextKill(BeingKilled{.before = {}, .first = Second(first), .last = Second(last)}, Second(1), {});
