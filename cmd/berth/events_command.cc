@@ -22,10 +22,12 @@ bool IsWanted(const Event& event, const EventsOptions& options) {
   return options.namespace_.empty() || event.object.starts_with("pod/" + options.namespace_ + "/");
 }
 
-void KeepWanted(EventList& list, const EventsOptions& options) {
-  std::erase_if(list.events, [&](const Event& event) { return !IsWanted(event, options); });
-  const auto most = static_cast<std::size_t>(options.limit);
-  if (most > 0 && list.events.size() > most) list.events.erase(list.events.begin(), list.events.end() - options.limit);
+/// The newest of them, as many as `limit` says; 0: all. Whether there were more.
+template <class Events>
+bool KeepNewest(Events& events, int limit) {
+  if (limit == 0 || events.size() <= static_cast<std::size_t>(limit)) return false;
+  events.erase(events.begin(), events.end() - limit);
+  return true;
 }
 
 Cell TypeCell(const Event& event) {
@@ -45,9 +47,11 @@ int Follow(const EventsOptions& options, const std::string& pod, const Session& 
   for (;; os::SleepFor(kFollowPeriod)) {
     auto list = session.berthd().Events(query);
     if (!list) return session.Report(list.error());
-    if (!follower.newest()) KeepWanted(*list, options);
-    for (const Event* event : follower.New(list->events)) {
-      if (!IsWanted(*event, options)) continue;
+    const bool first = !follower.newest();
+    std::vector<const Event*> fresh = follower.New(list->events);
+    std::erase_if(fresh, [&](const Event* event) { return !IsWanted(*event, options); });
+    if (first) KeepNewest(fresh, options.limit);
+    for (const Event* event : fresh) {
       if (session.for_people())
         session.out() << FollowLine(*event, session.color());
       else if (const int printed = session.PrintItem(codec::ToJson(*event)); printed != kOk)
@@ -76,13 +80,16 @@ int RunEvents(const EventsOptions& options, const Session& session) {
   if (options.follow) return Follow(options, pod, session);
   auto list = session.berthd().Events(QueryOf(options, pod));
   if (!list) return session.Report(list.error());
-  KeepWanted(*list, options);
+  std::erase_if(list->events, [&](const Event& event) { return !IsWanted(event, options); });
+  // Of a namespace, berthd's newest may be fewer than were asked for.
+  const bool enough = options.limit > 0 && list->events.size() >= static_cast<std::size_t>(options.limit);
+  list->left_out |= KeepNewest(list->events, options.limit);
   if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
   view::Table table({{"TIME"}, {"TYPE"}, {"REASON"}, {"OBJECT"}, {"MESSAGE", view::Align::kLeft, true}});
   for (const Event& event : list->events)
     table.AddRow({FormatTime(event.time), TypeCell(event), event.reason, event.object, event.message});
   if (!list->problem.empty()) session.err() << "berth: only the newest events: " << list->problem << '\n';
-  if (options.limit == 0 && list->left_out)
+  if (!enough && list->left_out)
     session.err() << "berth: older events are left out; ask for more with --limit, or for a time with --since\n";
   if (table.empty())
     session.err() << "No events" << (options.since.empty() ? "" : " in that time") << ".\n";

@@ -2,6 +2,7 @@
 
 #include "api/codec/views.h"
 #include "base/text.h"
+#include "berth/nearest_word.h"
 #include "simulator/offline/pod_explanation.h"
 
 namespace berth::cli {
@@ -26,11 +27,15 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
     for (Pod& pod : pods)
       if ((any_namespace ? pod.name : FullName(pod)) == name) found.push_back(&pod);
     if (found.size() == 1) return std::move(*found.front());
-    if (found.size() > 1)
-      return Refuse(options.file + " holds several pods " + Printable(name) +
-                    "; choose one with --pod NAMESPACE/NAME: " + Join(known, ", "));
+    if (found.size() < 2) continue;
+    std::vector<std::string> several;
+    for (const Pod* const pod : found) several.push_back(FullName(*pod));
+    return Refuse(options.file + " holds several pods " + Printable(name) +
+                  "; choose one with --pod NAMESPACE/NAME: " + ListSome(several));
   }
-  return Refuse(options.file + " holds no pod " + Printable(options.pod) + "; it has " + Join(known, ", "));
+  const std::string nearest = Nearest(options.pod, known);
+  return Refuse(options.file + " holds no pod " + Printable(options.pod) +
+                (nearest.empty() ? "; it has " + ListSome(known) : ", did you mean " + nearest + "?"));
 }
 
 bool NothingNamed(const OfflineOptions& options) {

@@ -72,7 +72,7 @@ int List(const Session& session) {
   if (!list) return session.Report(list.error());
   if (session.format() == OutputFormat::kName) {
     for (const ImageView& image : list->images)
-      for (const std::string& tag : image.tags) session.out() << tag << '\n';
+      for (const std::string& tag : image.tags) session.PrintForeign(tag + "\n", false);
     return kOk;
   }
   if (!session.for_people()) return session.PrintData(codec::ToJson(*list));

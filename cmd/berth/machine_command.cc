@@ -34,7 +34,7 @@ Result<void> Show(const MachineOptions& options, std::ostream& out) {
   } else if (options.output.starts_with(kJsonPathIs)) {
     BERTH_TRY(const JsonPath path, JsonPath::Parse(std::string_view(options.output).substr(kJsonPathIs.size())));
     BERTH_TRY(const std::string found, path.Apply(codec::ToJson(machine)));
-    out << found;
+    out << (options.terminal ? view::WithoutControls(found) : found);
   } else if (options.output == "machineinfo") {
     out << machine::FormatMachineInfo(machine) << '\n';
   } else {

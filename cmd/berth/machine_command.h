@@ -14,6 +14,7 @@ struct MachineOptions {
   std::string output = "table";  ///< table, wide (as table, never cut), json, yaml or machineinfo
   std::string capture;           ///< not empty: save the tree to this file instead of showing it
   view::TableOptions table;
+  bool terminal = false;  ///< `out` is one, which must not get the control characters of others
 };
 
 /// Shows the machine on `out`, or saves its tree and reads it back to be sure. Errors go to `err`.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -55,6 +56,16 @@ TEST(MachineCommandTest, JsonAndYamlSayTheSame) {
   EXPECT_EQ("0-3", parsed->value("online", ""));
   EXPECT_THAT(RunIt({.from = "core:2 pu:2", .output = "yaml", .capture = "", .table = {}}).out,
               HasSubstr("online: \"0-3\"\n"));
+}
+
+TEST(MachineCommandTest, ATerminalGetsNoControlCharactersOfOthers) {
+  const testkit::TempDir folder;
+  const std::string file = folder / "e\x1b[31mvil.json";
+  std::ofstream(file) << RunIt({.from = "core:2", .output = "machineinfo", .capture = "", .table = {}}).out;
+  MachineOptions options{.from = file, .output = "jsonpath={.source}", .capture = "", .table = {}};
+  EXPECT_THAT(RunIt(options).out, HasSubstr("\x1b")) << "a program gets what it is";
+  options.terminal = true;
+  EXPECT_THAT(RunIt(options).out, testing::AllOf(HasSubstr("vil.json"), testing::Not(HasSubstr("\x1b"))));
 }
 
 TEST(MachineCommandTest, SavesThisHostAndSaysHowToShowIt) {

@@ -6,6 +6,7 @@
 #include "base/words.h"
 
 namespace berth::cli {
+
 std::string Nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kLongest = 128;
   if (word.size() > kLongest) return {};
@@ -19,6 +20,13 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& known
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string ListSome(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) out += (i > 0 ? ", " : "") + names[i];
+  return names.size() > kShown ? out + ", and " + std::to_string(names.size() - kShown) + " more" : out;
 }
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// "Did you mean …?"
+// What a wrong name is answered with: the nearest one, or some of those there are.
 #ifndef BERTH_CMD_BERTH_NEAREST_WORD_H_
 #define BERTH_CMD_BERTH_NEAREST_WORD_H_
 
@@ -11,6 +11,9 @@ namespace berth::cli {
 /// The known word nearest to `word` by insertions, deletions, replacements and swaps of neighbours; "" when none is
 /// near enough to be a slip (a third of the word's length, one at least). The first of equals wins.
 std::string Nearest(std::string_view word, const std::vector<std::string>& known);
+
+/// "a, b, c": five at most, and how many more there are.
+std::string ListSome(const std::vector<std::string>& names);
 
 }  // namespace berth::cli
 

@@ -21,14 +21,9 @@ std::vector<Found> Matching(const PodList& pods, const Fits& fits) {
 }
 
 std::unexpected<Error> Several(std::string_view given, const std::vector<Found>& found) {
-  constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
-  for (const Found& pod : found) {
-    if (names.size() == kShown) break;
-    names.push_back(FullName(*pod));
-  }
-  if (found.size() > kShown) names.push_back("and " + std::to_string(found.size() - kShown) + " more");
-  return Fail(Code::kInvalid, "'" + Printable(given) + "' may be any of " + Join(names, ", ") +
+  for (const Found& pod : found) names.push_back(FullName(*pod));
+  return Fail(Code::kInvalid, "'" + Printable(given) + "' may be any of " + ListSome(names) +
                                   "; give more of the name, or NAMESPACE/NAME");
 }
 
@@ -57,7 +52,7 @@ Result<Found> PickPod(const PodList& pods, std::string_view given, std::string_v
     known.push_back(FullName(*pod));
   }
   std::string nearest = Nearest(given, known);
-  if (const std::size_t slash = given.find('/'); nearest.empty() && slash != std::string_view::npos)
+  if (const std::size_t slash = given.rfind('/'); nearest.empty() && slash != std::string_view::npos)
     if (const auto like = PickPod(pods, given.substr(slash + 1), node_name)) nearest = FullName(**like);
   return Fail(Code::kNotFound, "no pod '" + Printable(given) + "' on this node" +
                                    (nearest.empty() ? "; 'berth pods' lists them" : ", did you mean " + nearest + "?"));

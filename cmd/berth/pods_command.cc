@@ -137,12 +137,13 @@ std::string PodsTable(const PodList& pods, const Session& session) {
   return table.Format(session.table());
 }
 
-/// The pods that are asked for, of all there are. Errors: as PickPod.
+/// The pods that are asked for, of all there are. Errors: as PickPodOf.
 Result<PodList> Choose(PodList all, const PodsOptions& options, const std::string& node_name) {
   BERTH_TRY(const Selector selector, Selector::Parse(options.selector));
   std::set<std::string> names;
   for (const std::string& given : options.pods) {
-    BERTH_TRY(const auto pod, PickPod(all, given, node_name));
+    BERTH_TRY(const auto pod, options.namespace_.empty() ? PickPod(all, given, node_name)
+                                                         : PickPodOf(all, given, options.namespace_, node_name));
     names.insert(FullName(*pod));
   }
   std::erase_if(all.pods, [&](const auto& pod) {

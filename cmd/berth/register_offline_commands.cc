@@ -66,6 +66,7 @@ Command MachineCommand() {
                 ->type_name("FILE");
             return [options](const Session& session) {
               options->table = session.table();
+              options->terminal = session.around().terminal;
               return RunMachine(*options, session.out(), session.err());
             };
           }};

@@ -200,7 +200,7 @@ Command RunCommand() {
         auto* pids =
             app.add_option("--pid", options->pids, "A process that runs already, with all that descend from it")
                 ->type_name("PID")
-                ->check(CLI::PositiveNumber.description(""))
+                ->check(CLI::Range(1, 4'194'304).description(""))
                 ->allow_extra_args(false)
                 ->excludes(command);
         app.add_flag("--even-placed", options->even_placed,

@@ -95,7 +95,7 @@ int RunOnScreen(const TopOptions& options, const Session& session, const Machine
   os::MonoTime due = os::SystemClock().Now() + (picture.stats.node.usage.cores ? kRefresh : kBetweenLooks);
   while (!choices.quit) {
     const Screen::Size size = (*screen)->size();
-    const TopLook look{.width = size.width, .height = size.height, .color = session.color()};
+    const TopLook look{.width = size.width, .height = size.height, .color = session.color(), .wide = session.wide()};
     (*screen)->Draw(TopLines(picture, machine, choices, look));
     const auto left = std::chrono::ceil<os::Millis>(due - os::SystemClock().Now());
     const Screen::News news = (*screen)->Wait(left);

@@ -70,22 +70,25 @@ constexpr std::string_view kHelp =
     "WAITING    part of the last ten seconds in which a process of it waited for a CPU / for memory (PSI)\n"
     "REMOTE     its memory on other NUMA nodes than those of its own CPUs and memory\n"
     "NODES      of its own CPUs and memory; none for one in the shared pool\n"
-    "/REQ /LIM  percent of what the pod requests, and of its limit, on screens of 120 columns and more\n"
+    "/REQ /LIM  percent of what the pod requests, and of its limit, on screens of 120 columns and with -o wide\n"
     "\n"
     "c m n      by CPU, memory, name         arrows, page keys   up and down\n"
     "/          only what has this in it     space               look at once\n"
     "v          nodes and caches, or pods    q                   end\n";
 
 std::string BodyText(const TopPicture& picture, const Machine& machine, const TopChoices& choices,
-                     const view::TableOptions& table) {
+                     const TopLook& look) {
+  const view::TableOptions table{.width = look.width, .color = look.color};
   if (choices.help) return std::string(kHelp);
   if (choices.places) {
     const std::string places = view::PlaceUsageTable(picture.stats, machine, table);
     return places.empty() ? "nothing is known of nodes and caches\n" : places;
   }
-  return view::PodUsageTable(
-             picture.stats, picture.pods, machine,
-             {.order = choices.order, .filter = choices.filter, .table = table, .shares = table.width >= kWideScreen}) +
+  return view::PodUsageTable(picture.stats, picture.pods, machine,
+                             {.order = choices.order,
+                              .filter = choices.filter,
+                              .table = table,
+                              .shares = look.wide || look.width >= kWideScreen}) +
          "\n" + view::SumUsageTable(picture.stats, table);
 }
 
@@ -129,8 +132,7 @@ void PressKey(TopChoices& choices, int key, int page) {
 std::vector<std::string> TopLines(const TopPicture& picture, const Machine& machine, TopChoices& choices,
                                   const TopLook& look) {
   constexpr int kAround = 3;  // first line, titles, last line
-  std::vector<std::string> body =
-      LinesOf(BodyText(picture, machine, choices, {.width = look.width, .color = look.color}));
+  std::vector<std::string> body = LinesOf(BodyText(picture, machine, choices, look));
   if (body.empty()) body.emplace_back();
   const int room = std::max(1, look.height - kAround);
   const int most = std::max(0, static_cast<int>(body.size()) - 1 - room);

@@ -39,6 +39,7 @@ struct TopLook {
   int width = 80;
   int height = 24;
   bool color = false;
+  bool wide = false;  ///< percents of requests and limits, however narrow
 };
 
 /// The screen's lines, at most `look.height`, none wider than `look.width`. Keeps choices.scrolled within the page.

@@ -111,6 +111,8 @@ TEST(TopViewTest, AWideScreenHasPercentsOfRequestsAndLimitsToo) {
   EXPECT_THAT(lines[2], HasSubstr("50%      10%        -      99%"));
   lines = TopLines(picture, {}, choices, {.width = 119, .height = 10});
   EXPECT_THAT(lines[1], testing::Not(HasSubstr("/LIM")));
+  lines = TopLines(picture, {}, choices, {.width = 119, .height = 10, .wide = true});
+  EXPECT_THAT(lines[1], HasSubstr("MEM/LIM")) << "-o wide";
 }
 
 TEST(TopViewTest, WhatBerthdDoesNotAnswerIsSaidBelow) {

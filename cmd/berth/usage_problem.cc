@@ -133,12 +133,23 @@ std::string CommandForKind(const Parser& parser, const std::string& kind) {
   return nearest.empty() ? "pods" : nearest;
 }
 
+/// The kind among the words behind kubectl's "get", which may have options between them.
+std::string KindIn(const std::vector<std::string>& words) {
+  const auto is_kind = [](const std::string& word) {
+    return IsKindOfPods(word) || IsKindOfNodes(word) || word == "ev";
+  };
+  const auto is_word = [](const std::string& word) { return !word.starts_with('-'); };
+  auto found = std::find_if(words.begin() + 1, words.end(), is_kind);
+  if (found == words.end()) found = std::find_if(words.begin() + 1, words.end(), is_word);
+  return found == words.end() ? "" : *found;
+}
+
 /// Of words that stand where the command should; `used`: the command behind them, may be null.
 std::string WrongCommand(const Parser& parser, const std::vector<std::string>& words, const CLI::App* used) {
   const std::string& word = words.front();
   const std::string text = "unknown command '" + word + "'";
   if (word == "get") {
-    const std::string kind = words.size() > 1 ? words[1] : used != nullptr ? used->get_name() : "";
+    const std::string kind = used != nullptr ? used->get_name() : KindIn(words);
     return text + Say(CommandForKind(parser, kind));
   }
   const auto foreign = std::ranges::find(kForeignCommands, word, &ForeignCommand::word);
@@ -180,11 +191,19 @@ std::string ForeignCure(const CLI::App& app, const std::string& option) {
 bool IsOfCommand(const CLI::App& app, const std::vector<std::string>& arguments, const std::string& word) {
   const CLI::Option* const command = app.get_option_no_throw("command");
   if (command == nullptr || command->count() == 0) return false;
-  return std::ranges::find(arguments, command->results().front()) < std::ranges::find(arguments, word);
+  const auto at = std::ranges::find(arguments, word);
+  if (at == arguments.end() || std::find(at, arguments.end(), "--") != arguments.end()) return false;
+  return std::ranges::find(arguments, command->results().front()) < at;
 }
 
 std::string WrongOption(const CLI::App& app, const std::vector<std::string>& arguments, const std::string& word) {
   const std::string option = word.substr(0, word.find('='));
+  if (option == "-") {  // what is left of a flag and a value
+    const std::string value = word.substr(1);
+    const auto whole = std::ranges::find_if(arguments, [&](const std::string& one) { return one.ends_with(value); });
+    return (whole == arguments.end() ? "a flag" : whole->substr(0, whole->size() - value.size())) +
+           " takes no value: leave '" + value + "' out";
+  }
   const std::string text = "unknown option " + option;
   const bool kubectl_run = option == "--image";  // run NAME --image=IMAGE
   if (IsOfCommand(app, arguments, word) && !kubectl_run) return text + ": what belongs to the command stands behind --";
@@ -198,10 +217,11 @@ std::string NamedPod(const CLI::App& app) {
   return pod == nullptr || pod->count() == 0 ? "" : pod->results().front();
 }
 
-std::string WrongArgument(const Command& command, const CLI::App& app, const std::string& word) {
+std::string WrongArgument(const Command& command, const CLI::App& app, const std::vector<std::string>& arguments,
+                          const std::string& word) {
   const std::string text = "unexpected argument '" + word + "'";
   if (const std::string pod = NamedPod(app); !pod.empty()) {
-    if (IsKindOfPods(pod)) return WhyNoKind(command.name, {pod, word});
+    if (IsKindOfPods(pod)) return WhyNoKind(command.name, {std::ranges::find(arguments, pod), arguments.end()});
     if (command.name == "describe" && IsKindOfNodes(pod)) return text + Say("describe node");
   }
   if (command.name == "top" && (IsKindOfPods(word) || IsKindOfNodes(word))) return text + Say("top");
@@ -253,30 +273,32 @@ UsageProblem FindUsageProblem(const Parser& parser, const std::vector<std::strin
                               const CLI::ParseError& problem) {
   const auto all_used = parser.root->get_subcommands();
   const CLI::App* const used = all_used.empty() ? nullptr : all_used.front();
-  std::vector<std::string> before = parser.root->remaining();
-  std::erase(before, "--");
-  if (used != nullptr) {  // the parser leaves to it also what stands behind a wrong option and --
-    const auto command = std::ranges::find(arguments, used->get_name());
-    std::erase_if(before, [&](const auto& word) { return std::find(arguments.begin(), command, word) == command; });
-  }
+  const auto command = used == nullptr ? arguments.end() : std::ranges::find(arguments, used->get_name());
+  std::vector<std::string> before;
+  std::vector<std::string> behind;  // a wrong option or argument, and --
+  for (const std::string& word : parser.root->remaining())
+    if (word != "--") (std::find(arguments.begin(), command, word) != command ? before : behind).push_back(word);
   if (!before.empty()) {
     const std::string& word = before.front();
     if (!word.starts_with('-')) return {.where = "berth", .text = WrongCommand(parser, before, used)};
     if (used == nullptr) return {.where = "berth", .text = WrongOption(*parser.root, arguments, word)};
-    return {.where = "berth",
-            .text = "options stand behind the command" + Say(used->get_name() + " " + Join(before, " "))};
+    std::vector<std::string> right(command, arguments.end());
+    right.insert(right.begin() + 1, arguments.begin(), command);
+    return {.where = "berth", .text = "options stand behind the command" + Say(Join(right, " "))};
   }
   if (used == nullptr) return {.where = "berth", .text = problem.what()};
   UsageProblem out{.where = "berth " + used->get_name(), .text = WrongValue(*used, problem)};
   std::vector<std::string> words = used->remaining();
   std::erase(words, "--");
+  words.insert(words.end(), behind.begin(), behind.end());
   if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr)
     if (std::string missing = MissingText(*used, words); !missing.empty()) out.text = std::move(missing);
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || words.empty()) return out;
   const auto dashed = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
-  const auto command = std::ranges::find(parser.commands, used->get_name(), &Command::name);
-  out.text =
-      dashed != words.end() ? WrongOption(*used, arguments, *dashed) : WrongArgument(*command, *used, words.front());
+  out.text = dashed != words.end()
+                 ? WrongOption(*used, arguments, *dashed)
+                 : WrongArgument(*std::ranges::find(parser.commands, used->get_name(), &Command::name), *used,
+                                 arguments, words.front());
   return out;
 }
 

@@ -64,6 +64,7 @@ Piece Flow(const std::vector<Piece>& pieces, int most) {
 
 Piece Grid(const std::vector<Piece>& pieces) {
   constexpr double kPageShape = 4.0 / 3;
+  constexpr std::size_t kMostTried = 128;  // columns
   std::vector<Piece> outlines;
   int widest = 0;
   for (const Piece& piece : pieces) {
@@ -72,7 +73,7 @@ Piece Grid(const std::vector<Piece>& pieces) {
   }
   int best = widest;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t columns = 1; columns <= pieces.size(); ++columns) {
+  for (std::size_t columns = 1; columns <= std::min(pieces.size(), kMostTried); ++columns) {
     const int most = static_cast<int>(columns) * (widest + kBetween);
     const Piece whole = Flow(outlines, most);
     const double off = std::abs(std::log(whole.width / (whole.height * kPageShape)));

@@ -193,8 +193,11 @@ void AddPlace(Table& table, const std::string& name, const Busy& busy, const Num
 void CountSince(const GroupUsage* before, GroupUsage& usage) {
   if (!usage.throttling) return;
   const Throttling now = *std::exchange(usage.throttling, std::nullopt);
-  if (before == nullptr || !before->throttling || before->throttling->periods > now.periods) return;
+  if (before == nullptr || !before->throttling) return;
   const Throttling& then = *before->throttling;
+  // Another group of that name counts from nothing.
+  if (then.periods > now.periods || then.throttled > now.throttled || then.time > now.time) return;
+  if (now.throttled - then.throttled > now.periods - then.periods) return;
   usage.throttling = Throttling{
       .periods = now.periods - then.periods, .throttled = now.throttled - then.throttled, .time = now.time - then.time};
 }

@@ -128,7 +128,9 @@ TEST(UsageTableTest, ThrottlingIsThatSinceTheLookBefore) {
   };
   EXPECT_EQ(since(look(100, 90), look(110, 95)), (Throttling{.periods = 10, .throttled = 5}));
   EXPECT_EQ(since({}, look(110, 95)), std::nullopt) << "it is new";
-  EXPECT_EQ(since(look(100, 90), look(3, 1)), std::nullopt) << "it began anew";
+  for (const auto& [before, now] : {std::pair(look(100, 90), look(3, 1)), std::pair(look(10, 9), look(12, 0)),
+                                    std::pair(look(10, 1), look(12, 12))})
+    EXPECT_EQ(since(before, now), std::nullopt) << "it began anew";
 }
 
 TEST(UsageTableTest, PodsCanBeSortedAndNarrowed) {

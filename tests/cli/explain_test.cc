@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,16 @@ TEST_F(ExplainTest, AsksWhichPodWhenThereAreSeveral) {
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.err, HasSubstr("holds no pod nobody; it has "));
   EXPECT_EQ(0, RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "db"})).status) << "of namespace shop";
+  std::string many;
+  for (int i = 0; i < 30; ++i)
+    many += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pod-" + std::to_string(i) +
+            "}\nspec: {containers: [{name: app, image: none}]}\n";
+  std::ofstream(temp_ / "many.yaml") << many;
+  EXPECT_THAT(RunBerth(Arguments({"-f", temp_ / "many.yaml", "--pod", "nobody"})).err,
+              HasSubstr("holds no pod nobody; it has default/pod-0, default/pod-1, default/pod-2, default/pod-3, "
+                        "default/pod-4, and 25 more"));
+  EXPECT_THAT(RunBerth(Arguments({"-f", temp_ / "many.yaml", "--pod", "default/pod7"})).err,
+              HasSubstr("did you mean default/pod-7?"));
 }
 
 TEST_F(ExplainTest, WithoutANodeItSaysHowToNameOne) {

@@ -87,6 +87,9 @@ TEST_F(LabelledPodsTest, CommandsThatReadTakeANamespaceAndLabels) {
   EXPECT_THAT(Ask({"describe", "web"}).err, HasSubstr("'web' may be any of default/web-n1, edge/web-n1"));
   EXPECT_THAT(Ask({"describe", "db", "-n", "edge"}).err,
               HasSubstr("no pod 'db' in namespace edge, did you mean default/db-n1?"));
+  EXPECT_EQ("pod/edge/web-n1\n", Ask({"pods", "web", "-n", "edge", "-o", "name"}).out);
+  EXPECT_THAT(Ask({"pods", "db", "-n", "edge"}).err, HasSubstr("in namespace edge, did you mean default/db-n1?"));
+  EXPECT_THAT(Ask({"describe", std::string(20'000, '/')}).err, HasSubstr("no pod '/"));
   EXPECT_THAT(Ask({"logs", "web", "-n", "edge"}).err, HasSubstr("there are no logs")) << "found, but nothing runs";
   const codec::Json of_namespace = AskJson({"top", "-n", "edge"})["pods"];
   ASSERT_EQ(1U, of_namespace.size());
@@ -96,7 +99,10 @@ TEST_F(LabelledPodsTest, CommandsThatReadTakeANamespaceAndLabels) {
   const codec::Json events = AskJson({"events", "-n", "edge"})["events"];
   EXPECT_FALSE(events.empty());
   for (const codec::Json& event : events) EXPECT_EQ("pod/edge/web-n1", event["object"].get<std::string>());
-  EXPECT_EQ(1U, AskJson({"events", "-n", "edge", "--limit", "1"})["events"].size());
+  const codec::Json newest = AskJson({"events", "-n", "edge", "--limit", "1"});
+  ASSERT_EQ(1U, newest["events"].size());
+  EXPECT_EQ(events.back(), newest["events"][0]);
+  EXPECT_TRUE(newest["leftOut"].get<bool>()) << "as without a namespace";
   EXPECT_EQ(2, Ask({"events", "-n", "edge", "-A"}).status);
 }
 

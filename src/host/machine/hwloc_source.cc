@@ -349,12 +349,14 @@ std::set<SocketId> SocketsOf(const NumaNode& node) {
   return out;
 }
 
-/// Those of a usual server with two sockets: the text cannot say any, and without them nothing that looks at distances
-/// could be tried on it.
+/// Those of a usual server with two sockets, where memory without CPUs is as far as another socket: the text cannot say
+/// any, and without them nothing that looks at distances could be tried on it.
 void AssumeDistances(Machine& machine) {
   constexpr unsigned kOwn = 10;
   constexpr unsigned kInSocket = 12;
   constexpr unsigned kAcross = 32;
+  constexpr std::size_t kMostNodes = 256;  // each has a number for each
+  if (machine.nodes.size() > kMostNodes) return;
   std::map<NumaId, std::set<SocketId>> sockets;
   for (const NumaNode& node : machine.nodes) sockets[node.id] = SocketsOf(node);
   for (NumaNode& node : machine.nodes)

@@ -94,6 +94,11 @@ TEST(SyntheticTest, NodesOfASocketAreNearerThanOthers) {
   EXPECT_THAT(machine->nodes[0].distances, testing::ElementsAre(10, 12, 32, 32));
   EXPECT_THAT(machine->nodes[3].distances, testing::ElementsAre(32, 32, 12, 10));
   EXPECT_THAT(ParseSynthetic("numa:2 core:2 pu:1")->nodes[0].distances[0], 10);
+  EXPECT_EQ(256U, ParseSynthetic("numa:256 pu:1")->nodes[0].distances.size());
+  EXPECT_TRUE(ParseSynthetic("numa:257 pu:1")->nodes[0].distances.empty()) << "that would be very many numbers";
+  const Result<Machine> memory = ParseSynthetic("pack:2 [numa] [numa(memory=4GiB)] core:2 pu:1");
+  ASSERT_TRUE(memory) << memory.error().message;
+  EXPECT_THAT(memory->nodes[1].distances, testing::ElementsAre(32, 10, 32, 32)) << "memory without CPUs";
 }
 
 TEST(SyntheticTest, RefusesJunkWithItsText) {

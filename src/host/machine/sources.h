@@ -21,7 +21,8 @@ Result<Machine> LoadMemory(os::Fs& fs, std::string source);
 /// hwloc XML (`lstopo --of xml`).
 Result<Machine> ParseHwlocXml(std::string_view xml, std::string source);
 /// hwloc synthetic text, e.g. "pack:2 numa:2 l3:1 core:16 pu:2". It knows no distances: they are 10 on a node, 12 to
-/// another of the same socket, 32 to one of another socket.
+/// another of the same socket, 32 to one of another socket and to memory
+/// without CPUs, and none in machines of more than 256 nodes.
 Result<Machine> ParseSynthetic(std::string_view text);
 /// cAdvisor MachineInfo JSON, as in golden cases and the kubelet's /spec.
 Result<Machine> ParseMachineInfo(std::string_view json, std::string source);
