@@ -87,7 +87,7 @@ TEST_F(LabelledPodsTest, CommandsThatReadTakeANamespaceAndLabels) {
   EXPECT_THAT(Ask({"describe", "web"}).err, HasSubstr("'web' may be any of default/web-n1, edge/web-n1"));
   EXPECT_THAT(Ask({"describe", "db", "-n", "edge"}).err,
               HasSubstr("no pod 'db' in namespace edge, did you mean default/db-n1?"));
-  EXPECT_EQ("pod/edge/web-n1\n", Ask({"pods", "web", "-n", "edge", "-o", "name"}).out);
+  EXPECT_EQ("edge/web-n1\n", Ask({"pods", "web", "-n", "edge", "-o", "name"}).out);
   EXPECT_THAT(Ask({"pods", "db", "-n", "edge"}).err, HasSubstr("in namespace edge, did you mean default/db-n1?"));
   EXPECT_THAT(Ask({"describe", std::string(20'000, '/')}).err, HasSubstr("no pod '/"));
   EXPECT_THAT(Ask({"logs", "web", "-n", "edge"}).err, HasSubstr("there are no logs")) << "found, but nothing runs";
