@@ -61,7 +61,7 @@ TEST(MachineCommandTest, JsonAndYamlSayTheSame) {
 TEST(MachineCommandTest, ATerminalGetsNoControlCharactersOfOthers) {
   const testkit::TempDir folder;
   const std::string file = folder / "e\x1b[31mvil.json";
-  std::ofstream(file) << RunIt({.from = "core:2", .output = "machineinfo", .capture = "", .table = {}}).out;
+  std::ofstream(file) << RunIt({.from = "core:2 pu:1", .output = "machineinfo", .capture = "", .table = {}}).out;
   MachineOptions options{.from = file, .output = "jsonpath={.source}", .capture = "", .table = {}};
   EXPECT_THAT(RunIt(options).out, HasSubstr("\x1b")) << "a program gets what it is";
   options.terminal = true;

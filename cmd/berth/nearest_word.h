@@ -1,4 +1,4 @@
-// What a wrong name is answered with: the nearest one, or some of those there are.
+// Nearest known word to a wrong one, and lists of names cut short.
 #ifndef BERTH_CMD_BERTH_NEAREST_WORD_H_
 #define BERTH_CMD_BERTH_NEAREST_WORD_H_
 
