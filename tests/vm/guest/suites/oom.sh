@@ -63,14 +63,15 @@ check the-heavy-manifest-is-read wait_for 60 said "heavy.yaml.*too many"
 heavy=$(($(kib VmHWM) - usual))
 rm /etc/berth/pods/heavy.yaml
 echo "berthd takes $usual KiB at most, and $heavy KiB more for the heavy manifest"
-# limit CASE: beside what berthd takes at most, however much of that it has by now, a quarter of what the manifest takes is left.
-# The other three quarters have to be more than what it has not got yet: it may read the manifest before it takes that.
+# limit CASE: beside what berthd takes at most, however much of that it has by now, a half of what the manifest takes is left: for
+# the processes that it starts, which are in its group at first. The other half has to be more than what it has not got yet: it may
+# read the manifest before it takes that.
 limit() {
   free=$((usual - $(kib VmRSS)))
   [ $free -gt 0 ] || free=0
-  check "$1" [ $((heavy * 3 / 4)) -gt $free ]
+  check "$1" [ $((heavy / 2)) -gt $free ]
   echo 0 >"$group/memory.swap.max"
-  echo $(($(cat "$group/memory.current") + (free + heavy / 4) * 1024)) >"$group/memory.max"
+  echo $(($(cat "$group/memory.current") + (free + heavy / 2) * 1024)) >"$group/memory.max"
 }
 no_limit() { echo max >"$group/memory.max"; }
 check starts-without-what-it-kept-of-it systemctl restart berthd
