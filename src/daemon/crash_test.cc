@@ -222,8 +222,8 @@ class BerthdLife {
       return;
     }
     manager_.emplace(*store_, *tree_, host.runtime, host.events, host.clock, host.steps, *host.node,
-                     ManagerOptions{.pods = {.node_name = "n1", .log_dir = host.logs.path()},
-                                    .boot = {.boot_id = "boot", .machine_fingerprint = "m"}});
+                     core::NodeOptions{.pods = {.node_name = "n1", .log_dir = host.logs.path()},
+                                       .boot = {.boot_id = "boot", .machine_fingerprint = "m"}});
     host.ledger = &manager_->ledger();
     const auto started = manager_->Start(*saved, host.clock.Now());
     started_ = started.has_value();

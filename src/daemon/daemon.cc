@@ -64,7 +64,7 @@ Result<void> Daemon::WatchAll() {
 void Daemon::TakeWrites(os::MonoTime now) {
   constexpr os::Millis kPart{5};
   const os::Clock& clock = os::SystemClock();
-  manager_->OnWrites(writers_->Take(os::Slice(clock, clock.Now() + kPart)), now);
+  node_->OnWrites(writers_->Take(os::Slice(clock, clock.Now() + kPart)), now);
 }
 
 /// Without it the figures are still looked at, only less often.
@@ -89,7 +89,7 @@ void Daemon::OpenWriters() {
     return;
   }
   writers_ = *std::move(watch);
-  manager_->groups().table().set_watch([this](const std::string& dir) {
+  node_->groups().table().set_watch([this](const std::string& dir) {
     if (auto added = writers_->Add(dir); !added) log_.Debug(added.error().message);
   });
 }
@@ -97,12 +97,11 @@ void Daemon::OpenWriters() {
 Result<void> Daemon::Run() {
   notifier_.Send("READY=1");
   log_.Info(fmt::format("ready: node {}, {} CPUs ({}), pod folder {}, socket {}", settings_.berth.node_name,
-                        manager_->allocations().node().all_cpus().Count(),
-                        FormatIds(manager_->allocations().node().all_cpus()), settings_.pod_dir,
-                        settings_.berth.socket));
+                        node_->allocations().node().all_cpus().Count(),
+                        FormatIds(node_->allocations().node().all_cpus()), settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   tree_->Rest();
-  tree_->WaitBehind(*workers_, [this] { manager_->OnGroupsAnswered(os::SystemClock().Now()); });
+  tree_->WaitBehind(*workers_, [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
@@ -211,8 +210,8 @@ void Daemon::TakeSettings(Result<Settings> loaded) {
 }
 
 void Daemon::TellStatus() {
-  const std::string status = fmt::format("STATUS={} pods, shared pool {}", manager_->pods().size(),
-                                         FormatIds(manager_->allocations().SharedCpus()));
+  const std::string status =
+      fmt::format("STATUS={} pods, shared pool {}", node_->pods().size(), FormatIds(node_->allocations().SharedCpus()));
   if (status == last_status_) return;
   notifier_.Send(status);
   last_status_ = status;
@@ -231,7 +230,7 @@ void Daemon::RemoveGroups() {
   const std::string all = names_.Qos(QosClass::kGuaranteed);
   const std::string tier = all.empty() ? "" : names_.FromTop(all);
   auto moved = MoveSelf(*root_fs_, home_groups_);
-  if (moved) moved = manager_->groups().qos_cgroups().RemoveAll();
+  if (moved) moved = node_->groups().qos_cgroups().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;

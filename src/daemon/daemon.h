@@ -37,6 +37,7 @@
 #include "kubernetes/node_publisher/publisher.h"
 #include "kubernetes/pod_resources/pod_resources_service.h"
 #include "node/checkpoint/store.h"
+#include "node/core/node_core.h"
 #include "node/device_manager/local_plugins.h"
 #include "node/device_manager/plugin_server.h"
 #include "rpc/nri/plugin.h"
@@ -171,6 +172,7 @@ class Daemon {
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<device_manager::PluginServer> plugins_;  // null: no folder for device plug-ins, or a kubelet has it
   std::unique_ptr<device_manager::Plugins> with_local_;    // null: the settings name no devices
+  std::unique_ptr<core::Node> node_;
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;

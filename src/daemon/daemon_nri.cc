@@ -33,36 +33,15 @@ Result<void> Daemon::OpenWatchedRuntime() {
 }
 
 Result<void> Daemon::OpenNri() {
-  const nri_agent::Helpers helpers{
-      .apply_pool = [this](os::MonoTime now, const os::Slice& slice) { return manager_->pool().Apply(now, slice); },
-      .narrow_pool = [this] { return manager_->pool().Narrow(); },
-      .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
-      .pool_changed = [this] { manager_->pool().Changed(); },
-      .pool_in_force = [this] { return manager_->pool().in_force(); },
-      .pool_problem = [this] { return manager_->pool().problem(); },
-      .changed = [this] { manager_->Sync(); },
-      .join_anew = [this] { JoinAnew(); },
-      .watch_new_groups =
-          [this](bool all_known) {
-            if (new_groups_) new_groups_->Begin(all_known);
-          },
-      .settle_new_groups =
-          [this] {
-            if (new_groups_) new_groups_->Settle();
-          },
-      .forget_new_groups =
-          [this] {
-            if (new_groups_) new_groups_->End();
-          }};
   agent_ = std::make_unique<nri_agent::NriAllocator>(
-      manager_->parts(), *watched_,
+      *node_, *watched_,
       nri_agent::NriAllocatorOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
                                      .step_aside = settings_.berth.nri_contested == "stepAside",
                                      .endpoint = settings_.berth.nri_socket,
                                      .kubelet_dir = settings_.berth.kubelet_dir,
                                      .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0),
                                      .devices = KubeletsDevices()},
-      helpers);
+      [this] { JoinAnew(); });
   snapshots_->AddWarnings([this] { return agent_->Warnings(); });
   loop_handler_ = std::make_unique<nri_agent::LoopHandler>(*loop_, *agent_);
   loop_->Keep("NRI", [this] { return agent_->next_due(); }, [this](os::MonoTime now) { agent_->Tick(now); });
@@ -72,7 +51,7 @@ Result<void> Daemon::OpenNri() {
 }
 
 void Daemon::OpenNewGroups() {
-  const cgroup_manager::GroupTable& table = manager_->groups().table();
+  const cgroup_manager::GroupTable& table = node_->groups().table();
   auto opened = nri_agent::NewGroups::Open(
       table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
       [this](const std::string& path) { agent_->Confine(path); },
@@ -80,12 +59,14 @@ void Daemon::OpenNewGroups() {
   Result<void> watched;
   if (opened) {
     new_groups_.emplace(*std::move(opened));
+    agent_->set_new_groups(&*new_groups_);
     watched = loop_->Watch(new_groups_->fd(), "new groups", [this](os::MonoTime) { new_groups_->Take(); });
   } else {
     watched = std::unexpected(std::move(opened).error());
   }
   if (!watched) {
     log_.Warning(watched.error().message + "; containers made while no runtime asks are on any CPUs until it does");
+    agent_->set_new_groups(nullptr);
     return new_groups_.reset();
   }
   agent_->KeepNewGroups();

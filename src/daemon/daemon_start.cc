@@ -52,11 +52,11 @@ std::uint64_t LongestLog(const Settings& settings) {
   return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::PodOptions().log_max_bytes;
 }
 
-ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names, bool dry_run) {
-  ManagerOptions out;
+core::NodeOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names,
+                            bool dry_run) {
+  core::NodeOptions out;
   out.cgroup_names = names;
   out.cpus.partition = settings.berth.cpu_partition;
-  if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.pods.node_name = settings.berth.node_name;
   out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
   if (!dry_run) out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
@@ -166,10 +166,11 @@ http::LostSocketTeller Daemon::LostSocketTeller() {
 
 /// The API's threads look with trees of their own.
 TreeDoor Daemon::Door() const {
-  TreeDoor out{.open = nullptr,
-               .host_groups = manager_->options().host_groups,
-               .driver = names_.driver(),
-               .reserved = reserved_};
+  TreeDoor out{
+      .open = nullptr,
+      .host_groups = dry_run_ ? std::vector<std::pair<std::string, std::string>>() : HostGroupsOf(settings_, names_),
+      .driver = names_.driver(),
+      .reserved = reserved_};
   if (dry_run_)
     out.open = [tree = tree_.get()]() -> Result<std::unique_ptr<cgroup::Tree>> {
       return static_cast<const DryRunTree*>(tree)->Copy();
@@ -185,7 +186,7 @@ TreeDoor Daemon::Door() const {
 /// Thread: the loop's.
 Health Daemon::HealthNow() const {
   Health out{.started = true, .not_ready = {}};
-  const NodeConditions conditions = manager_->Conditions();
+  const NodeConditions conditions = node_->Conditions();
   for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
     if (!problem.empty()) out.not_ready.push_back(problem);
   if (!agent_) return out;
@@ -210,12 +211,12 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   const RestartDoor restart = [this](const std::string& uid) {
     return manager_->Restart(uid, os::SystemClock().Now());
   };
-  const MoveDoor move = [this](const MoveRequest& request) { return manager_->MakeMove(request); };
+  const MoveDoor move = [this](const MoveRequest& request) { return node_->MakeMove(request); };
   api_ = std::make_unique<LocalApi>(
       *published_, *loop_, restart, move, [this] { return HealthNow(); }, Door(), history_.get(), calls_.get(),
       pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
       ApplyRules{.pods = HowPodsAreRead(),
-                 .node = manager_->options().pods.rules,
+                 .node = node_->options().pods.rules,
                  .profiles = dry_run_ ? ProfilePlaces{.seccomp = "", .app_armor = ""}
                                       : ProfilePlaces{.seccomp = settings_.berth.seccomp_dir},
                  .node_name = settings_.berth.node_name,
@@ -423,25 +424,26 @@ void Daemon::OpenPlugins(const Machine& machine, const std::optional<checkpoint:
 Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
   OpenDevices(node.machine(), saved);
-  ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
+  core::NodeOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
   options.pods.work_notes = work_notes_.get();
   options.pods.rules.strict_groups = features_.strict_groups;
   options.pods.rules.recursive_read_only = features_.recursive_read_only;
   options.beside_kubelet = beside_kubelet();
-  manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
+  if (options.beside_kubelet)
+    options.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
+  node_ = std::make_unique<core::Node>(core::NodeParts{.store = *store_,
                                                        .tree = *tree_,
                                                        .runtime = *runtime_,
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
-                                                       .probes = probes_.get(),
-                                                       .hooks = hooks_.get(),
-                                                       .plugins = AllPlugins(),
-                                                       .plugin_calls = plugin_calls_.get()},
-                                          node, std::move(options));
+                                                       .plugins = AllPlugins()},
+                                       node, std::move(options));
+  manager_ = std::make_unique<PodManager>(
+      *node_, pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
   OpenWriters();
   if (runtime_->makes_groups())
-    manager_->groups().pod_groups().set_on_removed(
+    node_->groups().pod_groups().set_on_removed(
         [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
@@ -449,7 +451,7 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
 }
 
 Result<void> Daemon::EnforceReservations() {
-  BERTH_TRY(reserved_, manager_->groups().ReservedGroups());
+  BERTH_TRY(reserved_, node_->groups().ReservedGroups());
   const std::string node = "node/" + settings_.berth.node_name;
   KeptReservations kept(settings_.berth.run_dir + "/reserved-groups", names_.driver(), reserved_);
   for (std::string& problem : kept.GiveBack([] { return os::OpenFs("/"); }, tree_->layout()))

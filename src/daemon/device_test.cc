@@ -209,9 +209,9 @@ TEST_F(DeviceTest, APodThatGoesWhileItsPluginIsAskedLeavesNothing) {
   auto manager = Boot();
   PodManager& bare = manager->bare();
   bare.OnSnapshot(Wanting({GpuPod("web")}));
-  while (bare.pods().empty() || pods::QuestionOf(bare.pods().begin()->second.stage) == 0) {
+  while (manager->pods().empty() || pods::QuestionOf(manager->pods().begin()->second.stage) == 0) {
     bare.Tick(Now());
-    if (!bare.pods().empty() && pods::QuestionOf(bare.pods().begin()->second.stage) != 0) break;
+    if (!manager->pods().empty() && pods::QuestionOf(manager->pods().begin()->second.stage) != 0) break;
     manager->executor().RunOne();
   }
   manager->OnSnapshot(Wanting({}), Now());
@@ -458,8 +458,8 @@ TEST_F(DeviceTest, AResourceThatNobodyHasIsRefusedWithTheNearestNameAndTakenWhen
 TEST_F(DeviceTest, TheNodeHasTheDevicesThatPluginsHave) {
   plugins.Serve({{.id = "d0"}, {.id = "d1", .nodes = {}, .healthy = false}});
   auto manager = Boot();
-  EXPECT_EQ(manager->bare().devices().capacity().at(kGpu).Value(), 2);
-  EXPECT_EQ(manager->bare().devices().allocatable().at(kGpu).Value(), 1);
+  EXPECT_EQ(manager->core().devices().capacity().at(kGpu).Value(), 2);
+  EXPECT_EQ(manager->core().devices().allocatable().at(kGpu).Value(), 1);
 }
 
 TEST_F(DeviceTest, APluginThatIsBackBeforeTheLoopHearsOfItIsAskedAgain) {
@@ -484,7 +484,7 @@ TEST_F(DeviceTest, WhatIsExplainedIsWhatIsDecided) {
     Pod pod = MakePod("p" + std::to_string(i), std::to_string(1 + i % 3),
                       i % 4 == 3 ? QosClass::kBurstable : QosClass::kGuaranteed);
     if (gpus > 0) WantGpus(pod.containers.front(), std::to_string(gpus));
-    const Outlook outlook = offline::ExplainNow(manager->node(), manager->ledger(), manager->bare().Conditions(), pod,
+    const Outlook outlook = offline::ExplainNow(manager->node(), manager->ledger(), manager->core().Conditions(), pod,
                                                 {.devices = plugins.known()->devices, .preferred_devices = {}},
                                                 world.options.pods.node_name);
     EXPECT_FALSE(outlook.wait) << pod.name;

@@ -201,7 +201,7 @@ struct ExplainedNode {
   Outlook Ask(const std::string& manifest, event_loop::Loop& loop) {
     SnapshotBuilder builder(manager->bare(), world.events, DaemonFacts{.version = "1", .runtime = "process"});
     const Published<LoopState> published(builder.Build());
-    const pods::PodOptions& options = manager->bare().options().pods;
+    const pods::PodOptions& options = manager->core().options().pods;
     LocalApi api(published, loop, nullptr, nullptr, nullptr, TreeDoor{}, nullptr, nullptr, nullptr,
                  PodFolder("", options.node_name), ApplyRules{.node = options.rules, .node_name = options.node_name});
     auto outlook = api.Explain({.manifest = manifest});

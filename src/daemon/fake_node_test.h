@@ -327,18 +327,19 @@ class FakeTree final : public cgroup::Tree {
 class TestManager {
  public:
   TestManager(checkpoint::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
-              const os::Clock& clock, Steps& steps, const allocator::Node& node, ManagerOptions options,
+              const os::Clock& clock, Steps& steps, const allocator::Node& node, core::NodeOptions options,
               device_manager::Plugins* plugins = nullptr)
       : clock_(clock),
         executor_(steps),
-        manager_({.store = store,
-                  .tree = tree,
-                  .runtime = runtime,
-                  .events = events,
-                  .clock = clock,
-                  .executor = executor_,
-                  .plugins = plugins},
-                 node, std::move(options)) {}
+        node_({.store = store,
+               .tree = tree,
+               .runtime = runtime,
+               .events = events,
+               .clock = clock,
+               .executor = executor_,
+               .plugins = plugins},
+              node, std::move(options)),
+        manager_(node_, {.probes = executor_, .hooks = executor_, .plugins = executor_}) {}
 
   Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) {
     auto started = manager_.Start(saved, now);
@@ -356,7 +357,7 @@ class TestManager {
   }
   /// `who` wrote to the cpuset of the group at `dir`.
   void OnForeignWrite(std::string_view dir, std::string who, os::MonoTime now) {
-    manager_.OnWrites({.list = {{.path = std::string(dir) + "/cpuset.cpus", .pid = 9, .who = std::move(who)}}}, now);
+    node_.OnWrites({.list = {{.path = std::string(dir) + "/cpuset.cpus", .pid = 9, .who = std::move(who)}}}, now);
   }
   void Tick(os::MonoTime now) {
     Do([&] { manager_.Tick(now); });
@@ -371,12 +372,13 @@ class TestManager {
   os::MonoTime next_due() const { return manager_.next_due(); }
   /// Called whenever the manager has returned to its loop.
   void set_on_turn(std::function<void()> turn) { on_turn_ = std::move(turn); }
-  const Ledger& ledger() const { return manager_.allocations().ledger(); }
-  const allocator::Node& node() const { return manager_.allocations().node(); }
-  const pods::Pods& pods() const { return manager_.pods(); }
+  const Ledger& ledger() const { return node_.allocations().ledger(); }
+  const allocator::Node& node() const { return node_.allocations().node(); }
+  const pods::Pods& pods() const { return node_.pods(); }
   std::vector<std::string> Warnings() const { return manager_.Warnings(); }
-  cgroup_manager::Enforcer& groups() { return manager_.groups(); }
+  cgroup_manager::Enforcer& groups() { return node_.groups(); }
   PodManager& bare() { return manager_; }
+  core::Node& core() { return node_; }
   testkit::QueuedExecutor& executor() { return executor_.queue; }
 
  private:
@@ -408,6 +410,7 @@ class TestManager {
 
   const os::Clock& clock_;
   DyingExecutor executor_;
+  core::Node node_;
   PodManager manager_;
   std::function<void()> on_turn_ = [] {};
 };
@@ -482,7 +485,7 @@ struct FakeNode {
 
   testkit::TempDir logs;
   testkit::ManualClock clock;
-  ManagerOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
+  core::NodeOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
   Steps steps;
   allocator::Node node;
   device_manager::Plugins* plugins = nullptr;

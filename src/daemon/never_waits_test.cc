@@ -97,7 +97,7 @@ struct NeverWaitsTest : testing::Test {
     return *std::move(result);
   }
   std::size_t Running() const {
-    return static_cast<std::size_t>(std::ranges::count_if(manager.pods(), [](const auto& pod) {
+    return static_cast<std::size_t>(std::ranges::count_if(core.pods(), [](const auto& pod) {
       return pod.second.lifecycle && pod.second.lifecycle->phase() == PodPhase::kRunning;
     }));
   }
@@ -112,10 +112,11 @@ struct NeverWaitsTest : testing::Test {
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
   const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
   const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
-  PodManager manager{
+  core::Node core{
       {.store = store, .tree = tree, .runtime = *runtime, .events = events, .clock = steps, .executor = *workers},
       node,
       {.pods = {.node_name = "n1", .log_dir = logs.path()}}};
+  PodManager manager{core, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
 };
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/fake_node_test.h"
+#include "frontend/nri_agent/new_groups.h"
 #include "frontend/nri_agent/nri_allocator.h"
 
 namespace berth::daemon {
@@ -43,26 +44,18 @@ struct NriAllocatorTest : ::testing::Test {
     ASSERT_TRUE(opened);
     watched = *std::move(opened);
     host.steps.set_check([] {});
-    ManagerOptions manager_options = host.options;
-    manager_options.beside_kubelet = true;
+    core::NodeOptions node_options = host.options;
+    node_options.beside_kubelet = true;
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
-                                            host.node, manager_options);
+                                            host.node, node_options);
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
-    PodManager& bare = manager->bare();
-    agent = std::make_unique<nri_agent::NriAllocator>(
-        bare.parts(), *watched, std::move(options),
-        nri_agent::Helpers{
-            .apply_pool = [&bare](os::MonoTime now, const os::Slice& slice) { return bare.pool().Apply(now, slice); },
-            .narrow_pool = [&bare] { return bare.pool().Narrow(); },
-            .narrow_ahead = [&bare] { bare.pool().NarrowAhead(); },
-            .pool_changed = [&bare] { bare.pool().Changed(); },
-            .pool_in_force = [&bare] { return bare.pool().in_force(); },
-            .pool_problem = [&bare] { return bare.pool().problem(); },
-            .changed = [] {},
-            .join_anew = [this] { ++joins; },
-            .watch_new_groups = [this](bool all) { watches = all; },
-            .settle_new_groups = [this] { watches.reset(); },
-            .forget_new_groups = [this] { watches.reset(); }});
+    agent =
+        std::make_unique<nri_agent::NriAllocator>(manager->core(), *watched, std::move(options), [this] { ++joins; });
+    auto groups = nri_agent::NewGroups::Open(
+        "", [](const std::string&) { return true; }, [](const std::string&) {}, [](const std::string&) {});
+    ASSERT_TRUE(groups);
+    new_groups.emplace(*std::move(groups));
+    agent->set_new_groups(&*new_groups);
   }
   /// All that was begun is over.
   void Settle() {
@@ -174,10 +167,10 @@ struct NriAllocatorTest : ::testing::Test {
   FakeNode host;
   std::unique_ptr<nri_agent::WatchedRuntime> watched;
   std::unique_ptr<TestManager> manager;
+  std::optional<nri_agent::NewGroups> new_groups;
   std::unique_ptr<nri_agent::NriAllocator> agent;
   testkit::TempDir folder;  // the kubelet's
   int joins = 0;
-  std::optional<bool> watches;  // groups that come; true: all before them are known
 };
 
 }  // namespace berth::daemon

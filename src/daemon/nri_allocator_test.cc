@@ -126,9 +126,9 @@ TEST_F(NriAllocatorTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
   agent->Joined({});
   agent->Synchronize({.pods = {db}, .containers = {own, made}});
   Settle();
-  EXPECT_EQ(std::nullopt, watches);
+  EXPECT_EQ(std::nullopt, new_groups->all_known());
   agent->Left("killed");
-  EXPECT_EQ(std::optional(true), watches);
+  EXPECT_EQ(std::optional(true), new_groups->all_known());
   const nri::Pod late = MakePod("late", "burstable");
   for (const std::string& path : {PathOf(late) + "/" + late.id, PathOf(db) + "/" + made.id}) {
     host.tree.ForeignWrite(path, Cpus("0-7"));
@@ -142,9 +142,9 @@ TEST_F(NriAllocatorTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
   EXPECT_EQ(writes, host.tree.writes());
   agent->Joined({});
   agent->Synchronize({.pods = {db, late}, .containers = {own, made}});
-  EXPECT_EQ(std::optional(true), watches) << "it has not been looked at what there is";
+  EXPECT_EQ(std::optional(true), new_groups->all_known()) << "it has not been looked at what there is";
   Settle();
-  EXPECT_EQ(std::nullopt, watches);
+  EXPECT_EQ(std::nullopt, new_groups->all_known());
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
 }
 
@@ -295,7 +295,7 @@ TEST_F(NriAllocatorTest, AContainerIsOneAdmissionHoweverOftenItIsDecidedOn) {
   ASSERT_TRUE(Create(web, container));
   const nri::Pod db = MakePod("db", "");
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
-  EXPECT_EQ(2U, manager->bare().allocations().decisions().admissions.tried);
+  EXPECT_EQ(2U, manager->core().allocations().decisions().admissions.tried);
 }
 
 TEST_F(NriAllocatorTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
@@ -310,16 +310,16 @@ TEST_F(NriAllocatorTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) 
   Boot();
   agent->Synchronize({.pods = {db}, .containers = {}});
   Settle();
-  EXPECT_EQ("UnexpectedAdmissionError", manager->bare().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("UnexpectedAdmissionError", manager->core().parts().pods.at(db.uid).why().reason);
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
-  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason);
   EXPECT_TRUE(std::filesystem::is_empty(checkpoints.path()));
 }
 
 TEST_F(NriAllocatorTest, APodKeepsItsReasonUntilNoneOfItsContainersIsWithoutItsPlace) {
   Boot({.share_unplaced = true});
   const nri::Pod db = MakePod("db", "");
-  const auto reason = [&] { return manager->bare().parts().pods.at(db.uid).why().reason; };
+  const auto reason = [&] { return manager->core().parts().pods.at(db.uid).why().reason; };
   Run(db, "big", 9000);
   EXPECT_EQ("UnexpectedAdmissionError", reason());
   const nri::Container app = Run(db, "app", 1000);
@@ -337,7 +337,7 @@ TEST_F(NriAllocatorTest, AContainerThatHasEndedIsWithoutItsPlaceNoLonger) {
   const nri::Container setup = Run(db, "setup", 9000);
   agent->Stop(db, setup);
   Run(db, "app", 1000);
-  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason);
 }
 
 TEST_F(NriAllocatorTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
@@ -354,14 +354,14 @@ TEST_F(NriAllocatorTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
     if (refused_again) {  // by words of an earlier berthd only: it has its place
       pods::PodCheckpoint life;
       life.evicted = pods::Why{.reason = "UnexpectedAdmissionError"};
-      ASSERT_TRUE(manager->bare().parts().checkpoints.Keep(db.uid, life));
+      ASSERT_TRUE(manager->core().parts().checkpoints.Keep(db.uid, life));
     }
     agent.reset();
     manager.reset();
     Boot();
     agent->Synchronize({.pods = {db}, .containers = {runs}});
     Settle();
-    EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason) << refused_again;
+    EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason) << refused_again;
     EXPECT_TRUE(std::filesystem::is_empty(checkpoints.path())) << refused_again;
   }
 }
@@ -405,7 +405,7 @@ TEST_F(NriAllocatorTest, WhoHasGotCpusInAChangeThatIsNotOverGivesThemUpBeforeThe
   agent->Tick(host.clock.Now());
   manager->executor().RunAll();
   const os::Slice over(host.clock, host.clock.Now());
-  while (CpusOf(web, shared) != Cpus("0-7")) ASSERT_FALSE(manager->bare().pool().Apply(host.clock.Now(), over));
+  while (CpusOf(web, shared) != Cpus("0-7")) ASSERT_FALSE(manager->core().pool().Apply(host.clock.Now(), over));
   const nri::Pod db = MakePod("db", "");
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
@@ -509,8 +509,8 @@ TEST_F(NriAllocatorSpecifiedTest, RequestsAreTheSpecsAndNotWhatTheRuntimeShows) 
   app.resources.requests["vendor.com/gpu"] = Quantity::FromMilli(1000);
   agent->SetSpec(SpecOf(pod, {}, {app}));
   Run(pod, "app", 700);
-  EXPECT_TRUE(manager->bare().parts().pods.at(pod.uid).reported.spec);
-  const ResourceList& requests = manager->bare().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
+  EXPECT_TRUE(manager->core().parts().pods.at(pod.uid).reported.spec);
+  const ResourceList& requests = manager->core().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
   EXPECT_EQ((ResourceList{{"cpu", Quantity::FromMilli(1000)}, {"memory", Quantity::FromBytes({64 << 20})}}), requests);
 }
 
@@ -583,7 +583,7 @@ TEST_F(NriAllocatorSpecifiedTest, APodWhoseSpecHasGoneStaysAsItWasKnown) {
   const nri::Container app = Run(pod, "app", 2000);
   EXPECT_EQ(Cpus("3-4"), CpusOf(pod, app));
   Run(pod, "debugger", 0);
-  EXPECT_EQ(3U, manager->bare().parts().pods.at(pod.uid).pod.containers.size());
+  EXPECT_EQ(3U, manager->core().parts().pods.at(pod.uid).pod.containers.size());
 }
 
 /// What is there before berthd is looked at with what the server says, but not for ever without it.
@@ -763,7 +763,7 @@ TEST_F(NriAllocatorTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
   nri::Inventory all;
   for (int i = 0; i < 80; ++i) all.pods.push_back(MakePod("p" + std::to_string(i), "burstable"));
   const nri::Pod goes = all.pods.front();
-  const auto& known = manager->bare().parts().pods;
+  const auto& known = manager->core().parts().pods;
   host.tree.look_takes = os::Millis(1);
   agent->Synchronize(all);
   agent->Tick(host.clock.Now());
@@ -830,7 +830,7 @@ TEST_F(LookedAtTest, AContainerThatSharesIsMadeAndStartedMeanwhile) {
   EXPECT_TRUE(Start(late, container));
   EXPECT_FALSE(agent->Started());
   EndLook();
-  EXPECT_TRUE(manager->bare().parts().pods.contains(late.uid));
+  EXPECT_TRUE(manager->core().parts().pods.contains(late.uid));
   const nri::Pod db = MakePod("db", "");
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
   EXPECT_EQ(CpusOf(late, container), Cpus("0,3-7"));
@@ -912,7 +912,7 @@ TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
   EXPECT_TRUE(agent->Started());
   EXPECT_LT(made, 60) << "what was read and written is not done again";
   EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
-  for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->bare().parts().pods.at(pod.uid).decisions) << pod.uid;
+  for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->core().parts().pods.at(pod.uid).decisions) << pod.uid;
 }
 
 /// However long it lasts already: whoever asks waits for a slice.
@@ -989,7 +989,7 @@ TEST_F(DecidingTest, APodThatIsReleasedAgainIsNotForgottenBeforeThatIsSaved) {
   EndLook();
   Settle();
   EXPECT_FALSE(manager->ledger().pods.contains(back.uid));
-  EXPECT_FALSE(manager->bare().parts().pods.contains(back.uid));
+  EXPECT_FALSE(manager->core().parts().pods.contains(back.uid));
 }
 
 /// What is saved next has the revision of what was not.

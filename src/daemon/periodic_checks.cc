@@ -10,9 +10,10 @@
 
 namespace berth::daemon {
 /// What nothing names is only nobody's when every manifest was read.
-PeriodicChecks::PeriodicChecks(const pods::Parts& parts, pods::SyncLoop& sync_loop, recovery::StartupRecovery& recovery,
-                               reconciler::Reconciler& reconciler)
-    : parts_(parts), sync_loop_(sync_loop) {
+PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop)
+    : parts_(node.parts()), sync_loop_(sync_loop) {
+  recovery::StartupRecovery& recovery = node.recovery();
+  reconciler::Reconciler& reconciler = node.reconciler();
   steps_ = {[this](os::MonoTime now) { sync_loop_.runtime_events().CompareWithRuntime(now); },
             [&recovery](os::MonoTime now) { recovery.EndForeign(now); },
             [&reconciler](os::MonoTime now) { reconciler.LookAtValues(now); },

@@ -9,18 +9,16 @@
 #include "daemon/memory_mark.h"
 #include "frontend/static_pods/sync_loop.h"
 #include "host/os/clock.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
-#include "node/reconciler/reconciler.h"
-#include "node/recovery/startup_recovery.h"
 
 namespace berth::daemon {
 
 /// Thread: the loop's only.
 class PeriodicChecks {
  public:
-  /// All outlive this.
-  PeriodicChecks(const pods::Parts& parts, pods::SyncLoop& sync_loop, recovery::StartupRecovery& recovery,
-                 reconciler::Reconciler& reconciler);
+  /// Both outlive this.
+  PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop);
 
   /// From now on, every `period`.
   void Begin(os::MonoTime now, os::Millis period);

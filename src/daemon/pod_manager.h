@@ -9,11 +9,10 @@
 #ifndef BERTH_DAEMON_POD_MANAGER_H_
 #define BERTH_DAEMON_POD_MANAGER_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,80 +21,28 @@
 #include "base/result.h"
 #include "daemon/periodic_checks.h"
 #include "frontend/pod_sources/source.h"
-#include "frontend/static_pods/held_devices.h"
 #include "frontend/static_pods/sync_loop.h"
-#include "host/event_loop/executor.h"
 #include "host/os/clock.h"
-#include "host/os/write_watch.h"
-#include "model/node_conditions.h"
-#include "node/cgroup_manager/enforcer.h"
 #include "node/checkpoint/store.h"
-#include "node/device_manager/plugins.h"
-#include "node/ledger/node_allocations.h"
-#include "node/pods/parts.h"
-#include "node/reconciler/reconciler.h"
-#include "node/recovery/startup_recovery.h"
-#include "runtime/lifecycle/runtime.h"
-#include "telemetry/events/event_log.h"
+#include "node/core/node_core.h"
 
 namespace berth::daemon {
 
 using pods::ManagedPod;
 
-struct ManagerOptions {
-  pods::PodOptions pods;
-  reconciler::CpuOptions cpus;
-  reconciler::MachineOptions machine;
-  recovery::ThisBoot boot;
-  cgroup::Names cgroup_names;  ///< of the tree's root
-  os::Millis reconcile_period{10'000};
-  /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
-  bool adopt_unknown = false;
-  /// Longest time for which pods are worked on before others are served; one step may last longer.
-  os::Millis slice{10};
-  /// A kubelet runs the pods (frontend/nri_agent): their CPUs and memory nodes are Berth's to write, and nothing else.
-  bool beside_kubelet = false;
-  /// Groups of the host to show beside the tree, by setting: path from the top of the hierarchy.
-  std::vector<std::pair<std::string, std::string>> host_groups;
-};
-
-/// The parts a manager works with; all outlive it. None of the executor's ends may come when it is gone.
-struct ManagerParts {
-  checkpoint::Store& store;
-  cgroup::Tree& tree;
-  runtime::Runtime& runtime;
-  events::EventLog& events;
-  const os::Clock& clock;
-  event_loop::Executor& executor;
-  event_loop::Executor* probes = nullptr;        ///< asks containers how they are; nullptr: `executor` does
-  event_loop::Executor* hooks = nullptr;         ///< runs their hooks; likewise
-  device_manager::Plugins* plugins = nullptr;    ///< nullptr: this node has no devices of plug-ins
-  event_loop::Executor* plugin_calls = nullptr;  ///< asks them; as `probes`
-};
-
 /// Thread: the loop's only. Times given must not go backwards.
 class PodManager {
  public:
-  PodManager(const ManagerParts& parts, const allocator::Node& node, ManagerOptions options);
+  /// All outlive it. None of the executors' ends may come when it is gone.
+  PodManager(core::Node& node, const pods::PodExecutors& executors);
 
-  /// Takes over `saved` (nullopt: no ledger, made from what runs) and what runs: adopts the ledger, finds groups and
-  /// containers again, makes the tiers and brings the shared pool in force. Nothing is started or removed before the
-  /// first snapshot. Errors: only what makes running pods impossible (no cgroups, no runtime).
+  /// As core::Node::Recover. Nothing is started or removed before the first snapshot.
   Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now);
 
   /// The source has something new.
   void OnSnapshot(pod_sources::Snapshot snapshot);
   /// The runtime has something new (asks Poll).
   void OnRuntime(os::MonoTime now);
-  /// Others wrote to files of cpuset directories. What that changed is looked at soon.
-  void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { reconciler_.OnWrites(std::move(writes), now); }
-  /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
-  void OnGroupsAnswered(os::MonoTime now);
-  /// Takes a running container (or pod) elsewhere on the node: one record in the ledger, then its CPUs, then its
-  /// memory. It is being saved when this returns. Errors: of allocator::PlanMove; kConflict: it does not run, or
-  /// something about it is under way; kUnsupported: too much memory would have to be migrated; kBusy: the ledger cannot
-  /// be saved.
-  Result<Move> MakeMove(const MoveRequest& request);
   /// Device plug-ins have something new.
   void OnDevices();
   /// Plug-ins that did not come back are given up then.
@@ -127,14 +74,10 @@ class PodManager {
   void StopAll();
   /// No pod holds anything, nothing runs, and nothing is being saved.
   bool idle() const;
-  /// These options are others from now on.
+  /// As core::Node::Reload.
   void Reload(os::Millis reconcile_period, bool adopt_unknown);
 
-  /// For who else works with pods on the loop.
-  const pods::Parts& parts() const { return shared_; }
-  reconciler::PoolReconciler& pool() { return reconciler_.pool(); }
-  const ledger::NodeAllocations& allocations() const { return allocations_; }
-  const pods::Pods& pods() const { return pods_; }  ///< by uid
+  const core::Node& node() const { return node_; }
   const std::map<std::string, std::string>& files() const {
     return sync_loop_.manifests().files();
   }  ///< full name -> file
@@ -144,14 +87,6 @@ class PodManager {
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const {
     return sync_loop_.manifests().Share(managed);
   }  ///< as Manifests::Share
-  const cgroup_manager::Enforcer& groups() const { return groups_; }
-  cgroup_manager::Enforcer& groups() { return groups_; }
-  const runtime::Runtime& runtime() const { return shared_.runtime; }
-  const pods::DeviceBook& devices() const { return devices_; }
-  const ManagerOptions& options() const { return options_; }
-  std::vector<std::string> AddressesOf(const Pod& pod) const { return shared_.AddressesOf(pod); }
-  /// What keeps pods from being admitted or started beside a lack of room.
-  NodeConditions Conditions() const;
   allocator::QueueNow WhoWaits() const { return sync_loop_.queue().Now(); }
   /// Changes whenever pods, conditions or warnings may have.
   std::uint64_t turns() const { return turns_; }
@@ -161,19 +96,7 @@ class PodManager {
  private:
   void Work(os::MonoTime now, const os::Slice& slice);
 
-  ManagerOptions options_;
-  ledger::NodeAllocations allocations_;
-  cgroup_manager::Enforcer groups_;
-  pods::Agenda agenda_;
-  pods::Pods pods_;
-  pods::ContainerStatusCache records_;
-  pods::PodCheckpoints checkpoints_;
-  pods::DocumentBook documents_;
-  pods::DeviceBook devices_;
-  pods::Parts shared_;  // all of the above, for the parts below
-  pods::HeldDevices held_devices_;
-  recovery::StartupRecovery recovery_;
-  reconciler::Reconciler reconciler_;
+  core::Node& node_;
   pods::SyncLoop sync_loop_;
   PeriodicChecks periodic_checks_;
   std::uint64_t turns_ = 0;

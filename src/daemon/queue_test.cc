@@ -286,7 +286,7 @@ TEST(MoveTest, ARunningContainerGoesElsewhereWithoutSharingACpuOnItsWay) {
   world.steps.set_check(nobody_shares);
   const NodeSet target = before.Intersects(*CpuSet::Parse("4-7")) ? NodeSet{NumaId{0}} : NodeSet{NumaId{1}};
   world.steps.ClearLog();
-  const auto moved = manager->bare().MakeMove({.uid = "uid-b", .container = "b", .nodes = target});
+  const auto moved = manager->core().MakeMove({.uid = "uid-b", .container = "b", .nodes = target});
   ASSERT_TRUE(moved) << moved.error().message;
   manager->Sync(world.clock.Now());
   const CpuSet after = *manager->ledger().pods.find("uid-b")->second.placements[0].cpus;
@@ -297,9 +297,9 @@ TEST(MoveTest, ARunningContainerGoesElsewhereWithoutSharingACpuOnItsWay) {
   EXPECT_EQ(world.runtime.next_pid, pids) << "nothing was started again";
   EXPECT_TRUE(std::ranges::any_of(world.events.events(), [](const Event& e) { return e.reason == "Moved"; }));
 
-  EXPECT_EQ(manager->bare().MakeMove({.uid = "uid-x", .container = "b", .nodes = target}).error().code,
+  EXPECT_EQ(manager->core().MakeMove({.uid = "uid-x", .container = "b", .nodes = target}).error().code,
             Code::kNotFound);
-  EXPECT_EQ(manager->bare().MakeMove({.uid = "uid-b", .container = "b", .nodes = target}).error().code,
+  EXPECT_EQ(manager->core().MakeMove({.uid = "uid-b", .container = "b", .nodes = target}).error().code,
             Code::kExhausted);
 }
 
@@ -312,7 +312,7 @@ TEST(MoveTest, AMoveThatCannotBeSavedLeavesEverythingAsItWas) {
   const CpuSet cpus = *before.pods.find("uid-a")->second.placements[0].cpus;
   const NodeSet target = cpus.Intersects(*CpuSet::Parse("4-7")) ? NodeSet{NumaId{0}} : NodeSet{NumaId{1}};
   world.store.full = true;
-  ASSERT_TRUE(manager->bare().MakeMove({.uid = "uid-a", .container = "a", .nodes = target}));
+  ASSERT_TRUE(manager->core().MakeMove({.uid = "uid-a", .container = "a", .nodes = target}));
   manager->Sync(world.clock.Now());
   EXPECT_EQ(manager->ledger(), before);
   EXPECT_EQ(world.tree.Read("kubepods/poduid-a/a")->cpus, cpus);

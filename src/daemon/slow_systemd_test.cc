@@ -70,7 +70,7 @@ struct SlowSystemdTest : testing::Test {
                                         cgroup::OpenSystemd(peer.address())));
   }
   bool AllRun() const {
-    return std::ranges::count_if(manager.pods(), [](const auto& pod) {
+    return std::ranges::count_if(core.pods(), [](const auto& pod) {
              return pod.second.lifecycle && pod.second.lifecycle->phase() == PodPhase::kRunning;
            }) == kSlowPods;
   }
@@ -78,7 +78,7 @@ struct SlowSystemdTest : testing::Test {
   /// As the kernel tells it when systemd writes to groups: what it holds is looked at soon.
   void SayThatSystemdWrote() {
     os::WriteWatch::Writes writes;
-    const cgroup_manager::GroupTable& table = manager.groups().table();
+    const cgroup_manager::GroupTable& table = core.groups().table();
     const auto add = [&](const std::string& path) {
       writes.list.push_back({.path = table.CpusetDir(path) + "/cpuset.cpus", .pid = 1, .who = "systemd"});
     };
@@ -105,23 +105,24 @@ struct SlowSystemdTest : testing::Test {
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
   const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
   const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
-  PodManager manager{{.store = store,
-                      .tree = *tree,
-                      .runtime = *runtime,
-                      .events = events,
-                      .clock = os::SystemClock(),
-                      .executor = *workers},
-                     node,
-                     {.pods = {.node_name = "n1", .log_dir = folder.path()},
-                      .cgroup_names = Made(cgroup::Names::Make(cgroup::Driver::kSystemd, "/", true)),
-                      .reconcile_period = kLate / 10}};
+  core::Node core{{.store = store,
+                   .tree = *tree,
+                   .runtime = *runtime,
+                   .events = events,
+                   .clock = os::SystemClock(),
+                   .executor = *workers},
+                  node,
+                  {.pods = {.node_name = "n1", .log_dir = folder.path()},
+                   .cgroup_names = Made(cgroup::Names::Make(cgroup::Driver::kSystemd, "/", true)),
+                   .reconcile_period = kLate / 10}};
+  PodManager manager{core, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
 };
 
 TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   const auto started = manager.Start(std::nullopt, os::SystemClock().Now());
   ASSERT_TRUE(started) << started.error().message;
   tree->Rest();
-  tree->WaitBehind(*workers, [&] { manager.OnGroupsAnswered(os::SystemClock().Now()); });
+  tree->WaitBehind(*workers, [&] { core.OnGroupsAnswered(os::SystemClock().Now()); });
   peer.set_delay(kLate);
   ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
@@ -155,11 +156,11 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   EXPECT_EQ("", Said("UnknownGroup")) << "what systemd had just made was taken for somebody's";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
   tree->WaitHere();
-  const Placement* own = FindPlacement(manager.allocations().ledger().pods.at("uid-own"), "own");
+  const Placement* own = FindPlacement(core.allocations().ledger().pods.at("uid-own"), "own");
   ASSERT_NE(nullptr, own);
-  const std::string group = manager.groups().table().ContainerPathOf(pods.back(), "own");
+  const std::string group = core.groups().table().ContainerPathOf(pods.back(), "own");
   EXPECT_EQ(FormatIds(own->cpus.value_or(CpuSet())), FormatIds(tree->ReadCpus(group).value_or(CpuSet())));
-  for (const std::string& path : manager.groups().site().OwnGroups())
+  for (const std::string& path : core.groups().site().OwnGroups())
     EXPECT_FALSE(tree->ReadCpus(path)->Intersects(*own->cpus)) << path;
 }
 

@@ -44,14 +44,14 @@ void AddReportedDevices(const pods::Reported& reported, const std::string& conta
   }
 }
 
-ContainerPlace PlaceOf(const PodManager& manager, const ManagedPod& managed, const PodRecord& record,
+ContainerPlace PlaceOf(const core::Node& node, const ManagedPod& managed, const PodRecord& record,
                        const std::string& name) {
   ContainerPlace out;
   if (const Placement* placement = FindPlacement(record, name); placement != nullptr) {
     out.cpus = placement->cpus;
     out.mixed = placement->mixed;
     out.node_cpus = placement->node_cpus;
-    if (const CpuPool* const pool = FindPool(manager.allocations().ledger(), *placement); pool != nullptr) {
+    if (const CpuPool* const pool = FindPool(node.allocations().ledger(), *placement); pool != nullptr) {
       out.pool = placement->pool;
       out.pool_cpus = pool->cpus;
     }
@@ -62,7 +62,7 @@ ContainerPlace PlaceOf(const PodManager& manager, const ManagedPod& managed, con
     out.known = false;
   }
   AddReportedDevices(managed.reported, name, out);
-  out.cgroup = manager.groups().table().ContainerPathOf(managed.pod, name);
+  out.cgroup = node.groups().table().ContainerPathOf(managed.pod, name);
   return out;
 }
 
@@ -134,9 +134,9 @@ bool IsReady(const PodView& view, const Pod& pod) {
          std::ranges::all_of(view.containers, [](const ContainerView& container) { return container.ready; });
 }
 
-PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
+PodView ViewOf(const core::Node& node, const ManagedPod& managed) {
   const Pod& pod = managed.pod;
-  const PodRecord* const record = RecordOf(manager.allocations().ledger(), pod.uid);
+  const PodRecord* const record = RecordOf(node.allocations().ledger(), pod.uid);
   PodView out;
   out.namespace_ = pod.namespace_;
   out.name = pod.name;
@@ -160,34 +160,33 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
     out.reason = pods::kOverdueReason;
     out.message = pods::kOverdueMessage;
   }
-  if (!managed.PlaceIsFree()) out.addresses = manager.AddressesOf(pod);
+  if (!managed.PlaceIsFree()) out.addresses = node.parts().AddressesOf(pod);
   out.containers = ContainersOf(managed);
   out.ready = IsReady(out, pod);
   out.resize = pods::ResizeOf(managed);
   if (record != nullptr)
-    for (ContainerView& container : out.containers)
-      container.place = PlaceOf(manager, managed, *record, container.name);
+    for (ContainerView& container : out.containers) container.place = PlaceOf(node, managed, *record, container.name);
   return out;
 }
 
 }  // namespace
 
 DaemonStatus SnapshotBuilder::Status() const {
-  const cgroup::Tree& tree = manager_.groups().site().tree();
-  const cgroup::Names& names = manager_.options().cgroup_names;
+  const cgroup::Tree& tree = node_.groups().site().tree();
+  const cgroup::Names& names = node_.options().cgroup_names;
   DaemonStatus out;
   out.version = facts_.version;
-  out.node_name = manager_.options().pods.node_name;
+  out.node_name = node_.options().pods.node_name;
   out.pid = ::getpid();
   out.started_at = facts_.started_at;
   out.cgroup_version = cgroup::Name(tree.layout().version);
   out.runtime = facts_.runtime;
   out.runtime_endpoint = facts_.runtime_endpoint;
-  out.machine_source = manager_.allocations().node().machine().source;
-  out.ledger_revision = manager_.allocations().ledger().revision;
-  out.pods = manager_.pods().size();
+  out.machine_source = node_.allocations().node().machine().source;
+  out.ledger_revision = node_.allocations().ledger().revision;
+  out.pods = node_.pods().size();
   out.cgroup_writes = tree.writes();
-  out.runtime_calls = manager_.runtime().Calls();
+  out.runtime_calls = node_.runtime().Calls();
   out.pod_folder = facts_.pod_folder;
   out.cgroup_root = names.root();
   out.cgroup_driver = cgroup::Name(names.driver());
@@ -199,12 +198,12 @@ DaemonStatus SnapshotBuilder::Status() const {
 }
 
 NodeView SnapshotBuilder::Node() const {
-  const allocator::Node& node = manager_.allocations().node();
+  const allocator::Node& node = node_.allocations().node();
   const KubeletConfiguration& config = node.config();
   ResourceList capacity = node.capacity();
   ResourceList allocatable = node.allocatable();
-  capacity.insert(manager_.devices().capacity().begin(), manager_.devices().capacity().end());
-  allocatable.insert(manager_.devices().allocatable().begin(), manager_.devices().allocatable().end());
+  capacity.insert(node_.devices().capacity().begin(), node_.devices().capacity().end());
+  allocatable.insert(node_.devices().allocatable().begin(), node_.devices().allocatable().end());
   return {.capacity = std::move(capacity),
           .allocatable = std::move(allocatable),
           .reserved_cpus = node.reserved_cpus(),
@@ -221,19 +220,19 @@ NodeView SnapshotBuilder::Node() const {
           .pod_falls_back = node.options().pod_falls_back,
           .keep_rest_aligned = node.options().keep_rest_aligned,
           .look_ahead = node.options().look_ahead,
-          .preempts_for_critical = manager_.options().pods.queue.preempt_for_critical,
+          .preempts_for_critical = node_.options().pods.queue.preempt_for_critical,
           .own = node.options().own,
           .kubelet_configuration = facts_.kubelet_text,
-          .conditions = manager_.Conditions()};
+          .conditions = node_.Conditions()};
 }
 
 NodeFigures SnapshotBuilder::Figures() const {
-  const device_manager::Plugins* const plugins = manager_.devices().plugins();
-  return {.decisions = manager_.allocations().decisions(),
-          .ledger = manager_.allocations().saves(),
+  const device_manager::Plugins* const plugins = node_.devices().plugins();
+  return {.decisions = node_.allocations().decisions(),
+          .ledger = node_.allocations().saves(),
           .devices = plugins != nullptr ? plugins->figures() : DeviceFigures(),
           .published = published_ ? published_() : std::map<std::string, PublishFigures>(),
-          .answer_seconds = manager_.runtime().AnswerTimes(),
+          .answer_seconds = node_.runtime().AnswerTimes(),
           .events = events_.counts()};
 }
 
@@ -241,7 +240,7 @@ NodeFigures SnapshotBuilder::Figures() const {
 std::vector<std::string> SnapshotBuilder::GroupsOf(const ManagedPod& managed) const {
   std::vector<std::string> out;
   ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
-    out.push_back(manager_.groups().table().ContainerPathOf(managed.pod, container.name));
+    out.push_back(node_.groups().table().ContainerPathOf(managed.pod, container.name));
   });
   return out;
 }
@@ -271,7 +270,7 @@ bool SnapshotBuilder::Refresh(const ManagedPod& managed, bool same_record, Known
   if (const bool same = pod.view && IsAsSeen(managed, known.seen); !same || !same_manifest || !same_record) {
     known.seen = See(managed);
     ++seen_;
-    pod.view = Shared(pod.view, ViewOf(manager_, managed));
+    pod.view = Shared(pod.view, ViewOf(node_, managed));
   }
   if (!pod.trace || known.decisions != managed.decisions) pod.trace = std::make_shared<const Trace>(managed.trace);
   pod.claimed = managed.claimed;
@@ -281,8 +280,8 @@ bool SnapshotBuilder::Refresh(const ManagedPod& managed, bool same_record, Known
 
 /// `ledger_before`: of the last snapshot; nullptr: it is the one of now.
 std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
-  const pods::Pods& pods = manager_.pods();
-  const Ledger& ledger = manager_.allocations().ledger();
+  const pods::Pods& pods = node_.pods();
+  const Ledger& ledger = node_.allocations().ledger();
   const bool same_pools = ledger_before == nullptr || ledger_before->pools == ledger.pools;
   bool reorder = std::erase_if(known_, [&](const auto& entry) { return !pods.contains(entry.first); }) > 0;
   for (const auto& [uid, managed] : pods) {
@@ -304,16 +303,16 @@ std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
 
 /// A node that was looked at again has another machine.
 std::shared_ptr<const allocator::Node> SnapshotBuilder::Engine() const {
-  const allocator::Node& now = manager_.allocations().node();
+  const allocator::Node& now = node_.allocations().node();
   return last_ && &last_->engine->machine() == &now.machine() ? last_->engine
                                                               : std::make_shared<const allocator::Node>(now);
 }
 
 std::shared_ptr<const cgroup_manager::Picture> SnapshotBuilder::Groups() {
-  const std::uint64_t changes = manager_.groups().table().changes();
+  const std::uint64_t changes = node_.groups().table().changes();
   same_groups_ = last_ && changes == last_groups_;
   last_groups_ = changes;
-  return same_groups_ ? last_->groups : std::make_shared<const cgroup_manager::Picture>(manager_.groups().picture());
+  return same_groups_ ? last_->groups : std::make_shared<const cgroup_manager::Picture>(node_.groups().picture());
 }
 
 std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
@@ -333,10 +332,10 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   out->held_bytes = manager_.held_bytes();
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
   out->node.node = Shared(before.node, node);
-  out->node.ledger = Shared(before.ledger, manager_.allocations().ledger());
-  out->node.shared = manager_.allocations().SharedCpus();
-  out->node.devices = manager_.devices().inventory();
-  out->plugins = manager_.devices().SharedKnown();
+  out->node.ledger = Shared(before.ledger, node_.allocations().ledger());
+  out->node.shared = node_.allocations().SharedCpus();
+  out->node.devices = node_.devices().inventory();
+  out->plugins = node_.devices().SharedKnown();
   out->queue = manager_.WhoWaits();
   out->node.pods = Pods(out->node.ledger == before.ledger ? nullptr : before.ledger.get());
   out->node.files = Shared(before.files, manager_.files());

@@ -49,7 +49,7 @@ class SnapshotBuilder {
  public:
   /// `manager` and `events` outlive this.
   SnapshotBuilder(const PodManager& manager, const events::EventLog& events, DaemonFacts facts)
-      : manager_(manager), events_(events), facts_(std::move(facts)) {}
+      : manager_(manager), node_(manager.node()), events_(events), facts_(std::move(facts)) {}
 
   /// More of what an operator should know now.
   void AddWarnings(std::function<std::vector<std::string>()> more) { more_warnings_.push_back(std::move(more)); }
@@ -90,6 +90,7 @@ class SnapshotBuilder {
   std::shared_ptr<const cgroup_manager::Picture> Groups();
 
   const PodManager& manager_;
+  const core::Node& node_;
   const events::EventLog& events_;
   DaemonFacts facts_;
   std::vector<std::function<std::vector<std::string>()>> more_warnings_;

@@ -22,13 +22,14 @@ constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has 
 
 }  // namespace
 
-NriAllocator::NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, NriAllocatorOptions options,
-                           Helpers helpers)
-    : parts_(parts),
+NriAllocator::NriAllocator(core::Node& node, WatchedRuntime& runtime, NriAllocatorOptions options,
+                           std::function<void()> join_anew)
+    : node_(node),
+      parts_(node.parts()),
       runtime_(runtime),
       options_(std::move(options)),
-      helpers_(std::move(helpers)),
-      session_(parts.clock.Now()),
+      join_anew_(std::move(join_anew)),
+      session_(parts_.clock.Now()),
       conflicts_(options_.step_aside),
       device_reports_(parts_.executor, parts_.clock, options_.devices,
                       [this](bool warning, const std::string& message) {
@@ -36,7 +37,7 @@ NriAllocator::NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, Nr
                           parts_.events.Warning("DevicesUnknown", parts_.ObjectOfNode(), message);
                         else
                           parts_.events.Normal("DevicesKnown", parts_.ObjectOfNode(), message);
-                        helpers_.changed();
+                        node_.Changed();
                       }) {
   TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
   next_look_at_kubelet_ = parts_.clock.Now() + kBetweenLooksAtKubelet;
@@ -66,9 +67,9 @@ void NriAllocator::Left(const std::string& why) {
 }
 
 void NriAllocator::KeepNewGroups() {
-  if (aside()) return;
+  if (aside() || new_groups_ == nullptr) return;
   const auto* const outdated = session_.As<Outdated>();
-  helpers_.watch_new_groups(outdated != nullptr && outdated->knew_all);
+  new_groups_->Begin(outdated != nullptr && outdated->knew_all);
 }
 
 /// Off what is just being given away too. Whoever made it may write its CPUs once more, and is followed then.
@@ -160,7 +161,7 @@ runtime::ContainerStatus NriAllocator::StatusOf(const nri::Pod& pod, const nri::
 void NriAllocator::Tell(const nri::Pod& pod, const nri::Container& container, runtime::ContainerState state) {
   if (tracked_.Find(UidOf(pod), container) == nullptr) return;
   runtime_.Put(StatusOf(pod, container, state));
-  helpers_.changed();
+  node_.Changed();
 }
 
 /// The pod's groups that the runtime has made by now: of its sandbox, and of containers that have been started. Before
@@ -248,7 +249,7 @@ void NriAllocator::Create(nri::Pod pod, nri::Container container, nri::Answer<nr
   if (AwaitsSpec(uid, again) || AwaitsDevices(pod, container, again)) return;
   newest.placed = true;
   TellIgnored(parts_.pods[uid].pod, container.name);
-  helpers_.changed();
+  node_.Changed();
   const std::string name = container.name;
   Place(uid, name, [this, uid, container = std::move(container), answer](const std::string& why_not) {
     TrackedContainer* tracked_container = tracked_.Find(uid, container);
@@ -281,8 +282,8 @@ void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri
   const std::string name = container.name;
   const auto go = [this, uid, name, answer](std::string why_not) {
     if (why_not.empty() && HasOwn(uid, name)) {
-      helpers_.apply_pool(parts_.clock.Now(), {});
-      if (!helpers_.pool_in_force()) why_not = NotInForce();
+      node_.pool().Apply(parts_.clock.Now(), {});
+      if (!node_.pool().in_force()) why_not = NotInForce();
     }
     if (why_not.empty()) PutInPlace(uid, name);
     const bool given =
@@ -384,7 +385,7 @@ void NriAllocator::Happened(nri::Event event, nri::Pod pod, std::optional<nri::C
   if (event == nri::Event::kRunPod) {
     Know(pod);
     FindGroups(pod);
-    helpers_.changed();
+    node_.Changed();
   } else if (event == nri::Event::kStopPod || event == nri::Event::kRemovePod) {
     TakeSandboxGone(pod);
   } else if (event == nri::Event::kPostStartContainer && container) {

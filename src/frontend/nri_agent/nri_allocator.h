@@ -25,12 +25,14 @@
 #include "base/result.h"
 #include "frontend/nri_agent/device_reports.h"
 #include "frontend/nri_agent/known_pod_specs.h"
+#include "frontend/nri_agent/new_groups.h"
 #include "frontend/nri_agent/nri_session.h"
 #include "frontend/nri_agent/placement_conflicts.h"
 #include "frontend/nri_agent/tracked_containers.h"
 #include "frontend/nri_agent/watched_runtime.h"
 #include "host/os/clock.h"
 #include "model/decision.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 #include "rpc/nri/handler.h"
 
@@ -48,29 +50,15 @@ struct NriAllocatorOptions {
   DeviceSource devices{};  ///< what the kubelet says of those it has given to containers
 };
 
-/// What others do for it.
-struct Helpers {
-  /// Puts the ledger in force. False: the slice is over, and there is more to do.
-  std::function<bool(os::MonoTime, const os::Slice&)> apply_pool;
-  /// Every container is off CPUs that are another's, at once; false: not before apply_pool has been called.
-  std::function<bool()> narrow_pool;
-  std::function<void()> narrow_ahead;  ///< of what is being saved: narrow_pool finds it done then
-  std::function<void()> pool_changed;  ///< groups came: they are put in force soon, without a word
-  std::function<bool()> pool_in_force;
-  std::function<std::string()> pool_problem;  ///< why not
-  std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
-  std::function<void()> join_anew;            ///< leaves the runtime and joins it again: it says all there is
-  /// From now on Confine is called for groups that come; `all_known`: and for those there that the table does not have.
-  std::function<void(bool all_known)> watch_new_groups = [](bool) {};
-  std::function<void()> settle_new_groups = [] {};  ///< of groups in the table it need not be called any more
-  std::function<void()> forget_new_groups = [] {};  ///< no longer
-};
-
 /// Thread: the loop's only.
 class NriAllocator {
  public:
-  /// Looks at the kubelet's state files.
-  NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, NriAllocatorOptions options, Helpers helpers);
+  /// Looks at the kubelet's state files. `node` and `runtime` outlive it. `join_anew` leaves the runtime and joins it
+  /// again, which then says all there is.
+  NriAllocator(core::Node& node, WatchedRuntime& runtime, NriAllocatorOptions options, std::function<void()> join_anew);
+
+  /// Has Confine called for groups that come while no runtime asks. Outlives it; nullptr: the kernel does not tell.
+  void set_new_groups(NewGroups* groups) { new_groups_ = groups; }
 
   void Joined(const nri::Runtime& runtime);
   void Left(const std::string& why);
@@ -221,10 +209,12 @@ class NriAllocator {
   void PlaceLater(const ContainerKey& who);
   void TellLate(const ContainerKey& late, std::string_view how);
 
+  core::Node& node_;
   pods::Parts parts_;
   WatchedRuntime& runtime_;
   NriAllocatorOptions options_;
-  Helpers helpers_;
+  std::function<void()> join_anew_;
+  NewGroups* new_groups_ = nullptr;
   TrackedContainers tracked_;
   NriSession session_;
   std::deque<Call> waiting_;  // until what the runtime has was looked at

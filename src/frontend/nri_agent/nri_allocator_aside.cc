@@ -17,7 +17,7 @@ void NriAllocator::TellConflict(PlacementConflict how, const nri::Pod& pod, std:
   conflicts_.Note(how, std::move(what), parts_.clock.Now());
   parts_.events.Warning(how == PlacementConflict::kWanted ? "CpusetContested" : "ContainerNotMade",
                         "pod/" + pod.name_space + "/" + pod.name, message);
-  helpers_.changed();
+  node_.Changed();
 }
 
 /// A runtime drops a container when a plug-in refuses it, or two of them say where it goes, and tells only who asked.
@@ -52,15 +52,15 @@ void NriAllocator::TakeKubelet(KubeletPlaces now) {
   if (conflicts_.aside() && !was_aside) StepAside();
   if (!conflicts_.aside() && was_aside) {
     session_.StepBack();
-    helpers_.join_anew();
+    join_anew_();
   }
-  helpers_.changed();
+  node_.Changed();
 }
 
 /// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
 /// the kubelet gives them something else, which it does at once.
 void NriAllocator::StepAside() {
-  helpers_.forget_new_groups();
+  if (new_groups_ != nullptr) new_groups_->End();
   session_.StepAside();
   RunWaiting();
   EndAwaiting([](const Awaiting&) { return true; });

@@ -26,7 +26,7 @@ bool NriAllocator::AwaitsDevices(const nri::Pod& pod, const nri::Container& cont
   }
   const auto then = [this, uid](std::optional<PodDevices> devices) {
     TakeDevices(uid, std::move(devices));
-    helpers_.changed();
+    node_.Changed();
   };
   TrackedContainer& tracked_container = known.containers[container.name];
   if (known.devices == TrackedPod::Devices::kUnknown && !tracked_container.asked_devices &&
@@ -70,7 +70,7 @@ void NriAllocator::TakeAllDevices(DevicesByPod all) {
     if (const auto found = all.find({managed.pod.namespace_, managed.pod.name}); found != all.end())
       known.emplace_back(uid, &found->second);
   for (const auto& [uid, devices] : known) TakeDevices(uid, *devices);
-  helpers_.changed();
+  node_.Changed();
 }
 
 }  // namespace berth::nri_agent

@@ -115,7 +115,7 @@ void NriAllocator::Forget(const std::string& uid) {
   parts_.groups.table().Forget(uid);
   tracked_.Forget(uid);
   leaving_.erase(uid);
-  helpers_.changed();
+  node_.Changed();
 }
 
 }  // namespace berth::nri_agent

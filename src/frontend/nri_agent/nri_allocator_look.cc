@@ -38,7 +38,7 @@ void NriAllocator::Synchronize(nri::Inventory inventory) {
   for (const nri::Container& container : begun->inventory.containers)
     begun->containers_of[container.pod_id].push_back(&container);
   AskForAllDevices();
-  helpers_.changed();
+  node_.Changed();
 }
 
 /// A container that is asked for meanwhile does not wait where the books, which have all that others were given before,
@@ -125,7 +125,7 @@ void NriAllocator::EndOthers() {
   EndUnlisted(looking()->there);
   for (Call& call : std::exchange(waiting_, {})) call();
   BeginLooking();
-  helpers_.changed();
+  node_.Changed();
 }
 
 /// The kernel says so: runtimes do not all tell. Where `groups`, those below the pod's, are not known there is no
@@ -182,7 +182,7 @@ void NriAllocator::BeginLooking() {
     Apply(*looking()->ledger, allocator::Release(*looking()->node, *looking()->ledger, uid, nullptr));
     looking()->gone.push_back(uid);
   }
-  helpers_.pool_changed();
+  node_.pool().Changed();
 }
 
 void NriAllocator::Recognize(const nri::Pod& pod, const nri::Container& container) {
@@ -310,11 +310,11 @@ void NriAllocator::LookedAt(const Result<void>& saved) {
 /// Who asks now waits for a slice at most: all groups are known, and what he gets is taken from others before he is
 /// answered. The start of a container with CPUs of its own alone waits for all of it.
 void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
-  if (!looking()->applied && !helpers_.apply_pool(parts_.clock.Now(), slice)) return;
-  looking()->applied = looking()->applied || helpers_.pool_in_force();
+  if (!looking()->applied && !node_.pool().Apply(parts_.clock.Now(), slice)) return;
+  looking()->applied = looking()->applied || node_.pool().in_force();
   // Not in slices: a look at all cpusets in between would take nodes that are not written yet for somebody else's
   // doing.
-  if (helpers_.pool_in_force() && !std::exchange(looking()->memory_put, true))
+  if (node_.pool().in_force() && !std::exchange(looking()->memory_put, true))
     for (const auto& [uid, name] : looking()->late)
       if (parts_.groups.planner().NodesOf({uid, name}, parts_.allocations.ledger())) PutInPlace(uid, name);
   for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {
@@ -324,8 +324,8 @@ void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
   }
   session_.End(*looking()->saved);
   RetainCheckpoints();
-  if (session_.joined()) helpers_.settle_new_groups();
-  helpers_.changed();
+  if (session_.joined() && new_groups_ != nullptr) new_groups_->Settle();
+  node_.Changed();
 }
 
 /// Of pods that were refused by an earlier berthd and have gone.

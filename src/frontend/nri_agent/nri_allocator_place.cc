@@ -34,15 +34,15 @@ std::vector<std::string> FirstIgnored(std::vector<std::string> all) {
 }  // namespace
 
 std::string NriAllocator::NotInForce() const {
-  const std::string why = helpers_.pool_problem();
+  const std::string why = node_.pool().problem();
   return "others may still run on its CPUs: " + (why.empty() ? "the shared pool is being changed" : why);
 }
 
 /// Nobody is on CPUs of somebody else's: all that an answer waits for.
 bool NriAllocator::KeepApart() {
-  if (helpers_.narrow_pool()) return true;
-  helpers_.apply_pool(parts_.clock.Now(), {});
-  return helpers_.pool_in_force();
+  if (node_.pool().Narrow()) return true;
+  node_.pool().Apply(parts_.clock.Now(), {});
+  return node_.pool().in_force();
 }
 
 bool NriAllocator::HasWish(const Pod& pod, const std::string& name) {
@@ -169,7 +169,7 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
     const std::string why = parts_.allocations.problem();
     return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
   }
-  if (own) return helpers_.narrow_ahead();
+  if (own) return node_.pool().NarrowAhead();
   TakeIntoLook(uid, name);
   then("");
 }
@@ -177,10 +177,10 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
 /// `then` is empty where it was called before.
 void NriAllocator::Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved,
                          const Placed& then) {
-  helpers_.changed();
+  node_.Changed();
   const auto pod = parts_.pods.find(uid);
   if (!saved) {
-    if (own) helpers_.pool_changed();  // narrow_ahead was for nothing
+    if (own) node_.pool().Changed();  // narrow_ahead was for nothing
     if (pod != parts_.pods.end())
       pod->second.Move(pods::pod_event::Watch{{.reason = "LedgerNotSaved", .message = saved.error().message}});
     if (const TrackedPod* const known = tracked_.Find(uid); own && known != nullptr)
@@ -205,7 +205,7 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
 /// A container that ran already has its place now.
 void NriAllocator::TellLate(const ContainerKey& late, std::string_view how) {
   const auto& [uid, name] = late;
-  if (helpers_.pool_in_force()) PutInPlace(uid, name);
+  if (node_.pool().in_force()) PutInPlace(uid, name);
   const auto record = parts_.allocations.ledger().pods.find(uid);
   if (record == parts_.allocations.ledger().pods.end()) return;
   if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
@@ -246,7 +246,7 @@ void NriAllocator::TryAgain(const ContainerKey& who) {
   ClearReason(uid, name);
   const auto placed = [this, who](const Result<void>& saved) {
     if (!saved) return PlaceLater(who);
-    helpers_.apply_pool(parts_.clock.Now(), {});
+    node_.pool().Apply(parts_.clock.Now(), {});
     TellLate(who, "had to wait for its place");
   };
   if (!parts_.allocations.Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);

@@ -69,7 +69,7 @@ void NriAllocator::SetSpec(const Pod& pod) {
     const Pod before = managed->second.pod;
     TakeSpec(managed->second.pod, *specs_.Find(pod.uid));
     TakeChanged(managed->second, before);
-    helpers_.changed();
+    node_.Changed();
   }
   EndAwaiting(pod.uid, Awaiting::What::kSpec);
 }

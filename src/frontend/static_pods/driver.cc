@@ -23,21 +23,21 @@ bool HasCpusApart(const Ledger& ledger, const std::string& uid, std::string_view
 
 }  // namespace
 
-Driver::Driver(const Parts& parts, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
-               event_loop::Executor& hooks, std::function<bool()> pool_in_force)
-    : parts_(parts),
+Driver::Driver(const core::Node& node, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
+               event_loop::Executor& hooks)
+    : node_(node),
+      parts_(node.parts()),
       runtime_events_(runtime_events),
       health_(health),
       grants_(grants),
-      hooks_(parts, hooks,
+      hooks_(parts_, hooks,
              [this](const std::string& uid, const std::string& container, const std::string& id) {
                const auto pod = parts_.pods.find(uid);
                if (pod != parts_.pods.end() && pod->second.lifecycle)
                  Ask(pod->second, container, id, false, parts_.clock.Now());
              }),
-      termination_messages_(parts),
-      starter_(parts),
-      pool_in_force_(std::move(pool_in_force)) {}
+      termination_messages_(parts_),
+      starter_(parts_) {}
 
 /// What no manifest stands behind is only watched, until it has to go; what waits for a place is not started.
 bool Driver::IsDriven(const ManagedPod& managed) const {
@@ -109,7 +109,7 @@ void Driver::TellOverdue(const ManagedPod& managed, bool before) {
 bool Driver::Postponed(const ManagedPod& managed, const runtime::Action& action) const {
   if (action.kind != runtime::Action::Kind::kStart) return false;
   if (managed.Is<Ending>() || managed.Is<Rejected>()) return true;
-  return !pool_in_force_() && HasCpusApart(parts_.allocations.ledger(), managed.pod.uid, action.container);
+  return !node_.pool().in_force() && HasCpusApart(parts_.allocations.ledger(), managed.pod.uid, action.container);
 }
 
 /// False: nothing came of it yet, and it will be named again.

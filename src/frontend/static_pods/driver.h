@@ -2,7 +2,6 @@
 #ifndef BERTH_FRONTEND_STATIC_PODS_DRIVER_H_
 #define BERTH_FRONTEND_STATIC_PODS_DRIVER_H_
 
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "frontend/static_pods/hooks.h"
 #include "frontend/static_pods/runtime_events.h"
 #include "frontend/static_pods/termination_messages.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -19,10 +19,9 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class Driver {
  public:
-  /// `pool_in_force`: the kernel keeps everybody else off exclusive CPUs; while it is false, no container with CPUs of
-  /// its own is started. `hooks` runs what containers want done at their start and end. All outlive this.
-  Driver(const Parts& parts, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
-         event_loop::Executor& hooks, std::function<bool()> pool_in_force);
+  /// `hooks` runs what containers want done at their start and end. All outlive this.
+  Driver(const core::Node& node, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
+         event_loop::Executor& hooks);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
@@ -46,6 +45,7 @@ class Driver {
   void Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before, os::MonoTime now);
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
 
+  const core::Node& node_;
   Parts parts_;
   RuntimeEvents& runtime_events_;
   Health& health_;
@@ -53,7 +53,6 @@ class Driver {
   Hooks hooks_;
   TerminationMessages termination_messages_;
   Starter starter_;
-  std::function<bool()> pool_in_force_;
 };
 
 }  // namespace berth::pods

@@ -205,7 +205,8 @@ void Manifests::MatchOne(const std::string& uid, ManagedPod& managed, os::MonoTi
   }
   const auto record = parts_.allocations.ledger().pods.find(uid);
   if (record != parts_.allocations.ledger().pods.end() && record->second.partial)
-    complete_(managed, *wanted, now);
+    node_.recovery().Complete(managed, *wanted, now,
+                              [this](ManagedPod& same, const Pod& pod, os::MonoTime then) { Claim(same, pod, then); });
   else if (record == parts_.allocations.ledger().pods.end() || RecordFits(record->second, *wanted) ||
            (!record->second.allocated.empty() && record->second.identity == IdentityOf(FullName(*wanted))))
     Claim(managed, *wanted, now);

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "frontend/pod_sources/source.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -23,10 +23,8 @@ bool RecordFits(const PodRecord& record, const Pod& pod);
 /// Thread: the loop's only.
 class Manifests {
  public:
-  /// Called for a pod that is known only in part (PodRecord::partial), with its manifest.
-  using Complete = std::function<void(ManagedPod&, const Pod&, os::MonoTime)>;
-
-  Manifests(const Parts& parts, Complete complete) : parts_(parts), complete_(std::move(complete)) {}
+  /// `node` outlives this.
+  explicit Manifests(core::Node& node) : node_(node), parts_(node.parts()) {}
 
   /// The source has something new.
   void Take(pod_sources::Snapshot snapshot);
@@ -65,8 +63,8 @@ class Manifests {
   const std::string& IdentityOf(const std::string& full_name) const;
   const Pod* FindWanted(const std::string& uid, const ManagedPod& managed) const;
 
+  core::Node& node_;
   Parts parts_;
-  Complete complete_;
   bool ready_ = false;
   bool is_complete_ = false;
   bool stopping_ = false;

@@ -71,7 +71,7 @@ bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
   }
   const std::string& uid = managed.pod.uid;
   if (parts_.allocations.newest().pods.contains(uid) || parts_.records.RunsSomething(uid)) return false;
-  std::string why = pressure_(managed.pod);
+  std::string why = node_.WhyNotAdmit(managed.pod);
   if (why.empty()) return false;
   managed.Move(pod_event::Wait{NodeUnderPressure{std::move(why)}});
   return true;
@@ -223,7 +223,7 @@ bool Admission::MayReconsider(const ManagedPod& managed) const {
 
 void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
   if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
-  if (!pressure_(managed.pod).empty()) return;
+  if (!node_.WhyNotAdmit(managed.pod).empty()) return;
   auto& rejected = std::get<Rejected>(managed.stage);
   if (rejected.freed) rejected.freed = parts_.allocations.freed();
   if (rejected.registrations) rejected.registrations = parts_.devices.registrations();

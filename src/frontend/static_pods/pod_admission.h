@@ -3,7 +3,6 @@
 #define BERTH_FRONTEND_STATIC_PODS_POD_ADMISSION_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "frontend/static_pods/device_plugin_calls.h"
 #include "frontend/static_pods/pod_queue.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -18,11 +18,9 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class Admission {
  public:
-  /// `pressure` says why a pod may not be admitted now for the sake of the node; "": it may. Who says no sees to it
-  /// that the pod is looked at again.
-  /// `grants` outlives this.
-  Admission(const Parts& parts, DeviceGrants& grants, std::function<std::string(const Pod&)> pressure)
-      : parts_(parts), grants_(grants), pressure_(std::move(pressure)), queue_(parts) {}
+  /// Both outlive this.
+  Admission(core::Node& node, DeviceGrants& grants)
+      : node_(node), parts_(node.parts()), grants_(grants), queue_(parts_) {}
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
@@ -56,9 +54,9 @@ class Admission {
   std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
   void NotSaved(ManagedPod& managed) const;
 
+  core::Node& node_;
   Parts parts_;
   DeviceGrants& grants_;
-  std::function<std::string(const Pod&)> pressure_;
   Queue queue_;
 };
 

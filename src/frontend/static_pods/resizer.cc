@@ -204,7 +204,7 @@ bool Resizer::Restarted(ManagedPod& managed, os::MonoTime now) const {
 void Resizer::PutInForce(ManagedPod& managed, os::MonoTime now) {
   PendingResize& resize = *managed.resize;
   if (resize.next_try && now < *resize.next_try) return parts_.agenda.WakeAt(*resize.next_try);
-  if (!Restarted(managed, now) || !pool_in_force_()) return;
+  if (!Restarted(managed, now) || !node_.pool().in_force()) return;
   const auto put = parts_.groups.values().Put(parts_.allocations.ledger(), managed.pod);
   if (!put && parts_.groups.site().IsUnderWay(put.error())) return;
   if (!put) {

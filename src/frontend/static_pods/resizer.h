@@ -9,13 +9,13 @@
 #ifndef BERTH_FRONTEND_STATIC_PODS_RESIZER_H_
 #define BERTH_FRONTEND_STATIC_PODS_RESIZER_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "frontend/static_pods/pod_queue.h"
 #include "model/pod_view.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -26,9 +26,8 @@ std::optional<ResizeView> ResizeOf(const ManagedPod& managed);
 /// Thread: the loop's only.
 class Resizer {
  public:
-  /// `pool_in_force` as Driver's. `queue` must outlive it.
-  Resizer(const Parts& parts, const Queue& queue, std::function<bool()> pool_in_force)
-      : parts_(parts), queue_(queue), pool_in_force_(std::move(pool_in_force)) {}
+  /// Both outlive it.
+  Resizer(const core::Node& node, const Queue& queue) : node_(node), parts_(node.parts()), queue_(queue) {}
 
   /// Does what is due for the pod.
   void Look(ManagedPod& managed, os::MonoTime now);
@@ -45,9 +44,9 @@ class Resizer {
   void PutInForce(ManagedPod& managed, os::MonoTime now);
   void TellRuntime(const Pod& pod) const;
 
+  const core::Node& node_;
   Parts parts_;
   const Queue& queue_;
-  std::function<bool()> pool_in_force_;
 };
 
 }  // namespace berth::pods

@@ -17,24 +17,23 @@ constexpr os::Millis kReconsiderPause{1'000};
 
 }  // namespace
 
-SyncLoop::SyncLoop(const Parts& parts, event_loop::Executor& probes, event_loop::Executor& hooks,
-                   event_loop::Executor& plugins, Helpers helpers)
-    : parts_(parts),
-      helpers_(std::move(helpers)),
-      manifests_(parts, helpers_.complete),
-      runtime_events_(parts),
-      grants_(parts, plugins),
-      admission_(parts, grants_, helpers_.pressure),
-      health_(parts, probes),
-      driver_(parts, runtime_events_, health_, grants_, hooks, helpers_.pool_in_force),
-      resizer_(parts, admission_.queue(), helpers_.pool_in_force),
-      cleanup_(parts) {}
+SyncLoop::SyncLoop(core::Node& node, const PodExecutors& executors)
+    : node_(node),
+      parts_(node.parts()),
+      manifests_(node),
+      runtime_events_(parts_),
+      grants_(parts_, executors.plugins),
+      admission_(node, grants_),
+      health_(parts_, executors.probes),
+      driver_(node, runtime_events_, health_, grants_, executors.hooks),
+      resizer_(node, admission_.queue()),
+      cleanup_(parts_) {}
 
 bool SyncLoop::Work(os::MonoTime now, const os::Slice& slice) {
   while (working()) {
     if (phase_ == Phase::kNone) StartRound(now);
     if (phase_ == Phase::kApplying) {
-      if (!helpers_.apply_pool(now, slice)) return false;
+      if (!node_.pool().Apply(now, slice)) return false;
       phase_ = Phase::kDriving;
     }
     if (phase_ == Phase::kDriving && !DriveAll(now, slice)) return false;
@@ -116,7 +115,7 @@ bool SyncLoop::AdmitAll(os::MonoTime now, const os::Slice& slice) {
 void SyncLoop::EndRound() {
   admission_.queue().Number();
   phase_ = Phase::kNone;
-  const bool moved = Count() != before_ || helpers_.pool_due();
+  const bool moved = Count() != before_ || node_.pool().due();
   rounds_ = moved ? rounds_ + 1 : 0;
   if (moved && rounds_ < kMaxRounds) again_ = true;
 }

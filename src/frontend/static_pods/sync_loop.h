@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -14,18 +13,17 @@
 #include "frontend/static_pods/pod_cleanup.h"
 #include "frontend/static_pods/resizer.h"
 #include "frontend/static_pods/runtime_events.h"
+#include "host/event_loop/executor.h"
+#include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
 
-/// What others do for pods.
-struct Helpers {
-  std::function<std::string(const Pod&)> pressure;  ///< as Admission's
-  /// Puts the ledger's CPUs in force where it changed; false: the slice is over, and there is more to do.
-  std::function<bool(os::MonoTime, const os::Slice&)> apply_pool;
-  std::function<bool()> pool_in_force;  ///< as Driver's
-  std::function<bool()> pool_due;       ///< it changed since, and can be put in force at once
-  Manifests::Complete complete;         ///< of Manifests
+/// Threads that wait for others.
+struct PodExecutors {
+  event_loop::Executor& probes;   ///< asks containers how they are
+  event_loop::Executor& hooks;    ///< runs what they want done at their start and end
+  event_loop::Executor& plugins;  ///< asks device plug-ins
 };
 
 /// A round: manifests compared with pods, the shared pool put in force, what is due for each pod done, new pods
@@ -34,10 +32,8 @@ struct Helpers {
 /// Thread: the loop's only.
 class SyncLoop {
  public:
-  /// `probes` runs what asks containers how they are, `hooks` what these want done at their start and end.
-  /// `plugins` what device plug-ins are asked.
-  SyncLoop(const Parts& parts, event_loop::Executor& probes, event_loop::Executor& hooks, event_loop::Executor& plugins,
-           Helpers helpers);
+  /// All outlive it. None of the executors' ends may come when it is gone.
+  SyncLoop(core::Node& node, const PodExecutors& executors);
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
@@ -70,8 +66,8 @@ class SyncLoop {
   void DecideOne(ManagedPod& managed, os::MonoTime now);
   void EndRound();
 
+  core::Node& node_;
   Parts parts_;
-  Helpers helpers_;
   Manifests manifests_;
   RuntimeEvents runtime_events_;
   DeviceGrants grants_;

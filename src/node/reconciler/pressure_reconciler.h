@@ -23,7 +23,8 @@ class PressureReconciler {
   void LookSoon(os::MonoTime now) { next_ = std::min(next_, now); }
   /// Looks, if it is time for it, and evicts one pod at a time. Before anything is admitted.
   void Check(os::MonoTime now);
-  os::MonoTime next_due() const { return next_; }
+  /// Never before Begin.
+  os::MonoTime next_due() const { return eviction_ ? next_ : os::MonoTime::max(); }
   /// Why a pod may not be admitted now; "": it may.
   std::string WhyNotAdmit(const Pod& pod) const;
   bool memory() const { return eviction_ && eviction_->memory_pressure(); }

@@ -231,7 +231,7 @@ void StartupRecovery::EndForeign(os::MonoTime now) {
   }
 }
 
-void StartupRecovery::Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime now) {
+void StartupRecovery::Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime now, Claim claim) {
   if (!parts_.records.RunsSomething(pod.uid)) return pods::End(managed, now);
   if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
   const auto mems = [&](const std::string& container) {
@@ -246,10 +246,11 @@ void StartupRecovery::Complete(pods::ManagedPod& managed, const Pod& pod, os::Mo
   ++next.revision;
   ledger::Adoption fitted = ledger::Adopt(parts_.allocations.newest_node(), next);  // books the memory
   CommitFor(parts_, managed, parts_.allocations.ProposeLedger(pods::ObjectOf(pod), std::move(fitted.ledger)),
-            [this, pod, notes = std::move(done.notes)](pods::ManagedPod& same, const Result<void>& saved) {
+            [this, pod, notes = std::move(done.notes), claim = std::move(claim)](pods::ManagedPod& same,
+                                                                                 const Result<void>& saved) {
               if (!saved) return;  // tried again
               for (const std::string& note : notes) parts_.events.Warning("LedgerAdapted", pods::ObjectOf(pod), note);
-              if (!same.Is<pods::Ending>()) claim_(same, pod, parts_.clock.Now());
+              if (!same.Is<pods::Ending>()) claim(same, pod, parts_.clock.Now());
             });
 }
 

@@ -27,6 +27,9 @@ struct ThisBoot {
 /// Thread: the loop's only.
 class StartupRecovery {
  public:
+  /// Puts a manifest behind a pod, on the loop's thread.
+  using Claim = std::function<void(pods::ManagedPod&, const Pod&, os::MonoTime)>;
+
   explicit StartupRecovery(const pods::Parts& parts) : parts_(parts) {}
 
   /// Opens the node's allocations: `saved` (nullopt: no ledger) made to fit the node, or anew from what runs.
@@ -40,11 +43,7 @@ class StartupRecovery {
   /// A manifest stands behind a pod that is known only in part. What runs of it keeps what it has, with the rest of the
   /// record from the manifest; it is claimed once that is saved. When nothing runs any more, it is ended, and decided
   /// like a new pod.
-  void Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime now);
-  /// Called when that is done.
-  void set_on_complete(std::function<void(pods::ManagedPod&, const Pod&, os::MonoTime)> claim) {
-    claim_ = std::move(claim);
-  }
+  void Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime now, Claim claim);
 
  private:
   void TakeLost();
@@ -57,7 +56,6 @@ class StartupRecovery {
   void EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRecord& record, os::MonoTime now);
 
   pods::Parts parts_;
-  std::function<void(pods::ManagedPod&, const Pod&, os::MonoTime)> claim_;
 };
 
 }  // namespace berth::recovery

@@ -1,6 +1,6 @@
 // Devices that pods hold and that their plug-ins call unhealthy, or know no more.
-#ifndef BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_
-#define BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_
+#ifndef BERTH_NODE_CORE_HELD_DEVICES_H_
+#define BERTH_NODE_CORE_HELD_DEVICES_H_
 
 #include <map>
 #include <string>
@@ -8,12 +8,12 @@
 
 #include "node/pods/parts.h"
 
-namespace berth::pods {
+namespace berth::core {
 
 /// Thread: the loop's only.
 class HeldDevices {
  public:
-  explicit HeldDevices(const Parts& parts) : parts_(parts) {}
+  explicit HeldDevices(const pods::Parts& parts) : parts_(parts) {}
 
   /// At the start, and when plug-ins have told something new: an event for each container and resource whose devices
   /// are not what they were at the last look; healthy before the first. While a plug-in is away, and waited for,
@@ -29,10 +29,10 @@ class HeldDevices {
   void Tell(const PodRecord& record, const Placement& placement, const std::string& resource, Health health,
             const std::string& ids) const;
 
-  Parts parts_;
+  pods::Parts parts_;
   std::map<Key, Health> ill_;
 };
 
-}  // namespace berth::pods
+}  // namespace berth::core
 
-#endif  // BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_
+#endif  // BERTH_NODE_CORE_HELD_DEVICES_H_

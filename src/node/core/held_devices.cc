@@ -1,11 +1,11 @@
-#include "frontend/static_pods/held_devices.h"
+#include "node/core/held_devices.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace berth::pods {
+namespace berth::core {
 
 HeldDevices::Health HeldDevices::HealthOf(const std::string& resource, const std::string& id) const {
   const DeviceInventory& all = parts_.devices.known().devices;
@@ -49,4 +49,4 @@ void HeldDevices::Tell(const PodRecord& record, const Placement& placement, cons
                                                                : ": no plug-in has that any more"));
 }
 
-}  // namespace berth::pods
+}  // namespace berth::core

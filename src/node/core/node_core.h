@@ -1,0 +1,132 @@
+// Node core: the durable ledger, the cgroups that enforce it, their repair and their recovery, as one object. Front
+// ends bring containers to it; it knows none of them. Design: docs/design/daemon.md.
+#ifndef BERTH_NODE_CORE_NODE_CORE_H_
+#define BERTH_NODE_CORE_NODE_CORE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/engine.h"
+#include "base/result.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/event_loop/executor.h"
+#include "host/os/clock.h"
+#include "host/os/write_watch.h"
+#include "model/defrag.h"
+#include "model/node_conditions.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/checkpoint/store.h"
+#include "node/core/held_devices.h"
+#include "node/device_manager/plugins.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/parts.h"
+#include "node/reconciler/reconciler.h"
+#include "node/recovery/startup_recovery.h"
+#include "runtime/lifecycle/runtime.h"
+#include "telemetry/events/event_log.h"
+
+namespace berth::core {
+
+struct NodeOptions {
+  pods::PodOptions pods;
+  reconciler::CpuOptions cpus;
+  reconciler::MachineOptions machine;
+  recovery::ThisBoot boot;
+  cgroup::Names cgroup_names;  ///< of the tree's root
+  /// Between two looks at what no event tells of.
+  os::Millis reconcile_period{10'000};
+  /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
+  bool adopt_unknown = false;
+  /// Longest time for which pods are worked on before others are served; one step may last longer.
+  os::Millis slice{10};
+  /// A kubelet runs the pods (frontend/nri_agent): their CPUs and memory nodes are Berth's to write, and nothing else.
+  bool beside_kubelet = false;
+};
+
+/// What a node works with; all outlive it. None of the executor's ends may come when it is gone.
+struct NodeParts {
+  checkpoint::Store& store;
+  cgroup::Tree& tree;
+  runtime::Runtime& runtime;
+  events::EventLog& events;
+  const os::Clock& clock;
+  event_loop::Executor& executor;
+  device_manager::Plugins* plugins = nullptr;  ///< nullptr: this node has no devices of plug-ins
+};
+
+/// Thread: the loop's only. Times given must not go backwards.
+class Node {
+ public:
+  Node(const NodeParts& parts, const allocator::Node& node, NodeOptions options);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Takes over `saved` (nullopt: no ledger, made from what runs) and what runs: adopts the ledger, finds groups and
+  /// containers again, makes the tiers and brings the shared pool in force. Nothing is started or removed. Errors: only
+  /// what makes running pods impossible (no cgroups, no runtime).
+  Result<void> Recover(const std::optional<checkpoint::Saved>& saved, os::MonoTime now);
+  /// Compares the kernel with the ledger where that is due, and repairs what differs, a slice of it at most.
+  void Reconcile(os::MonoTime now, const os::Slice& slice) { reconciler_.Check(now, options_.reconcile_period, slice); }
+  /// Others wrote to files of cpuset directories. What that changed is looked at soon.
+  void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { reconciler_.OnWrites(std::move(writes), now); }
+  /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
+  void OnGroupsAnswered(os::MonoTime now);
+  /// Takes a running container (or pod) elsewhere on the node: one record in the ledger, then its CPUs, then its
+  /// memory. It is being saved when this returns. Errors: of allocator::PlanMove; kConflict: it does not run, or
+  /// something about it is under way; kUnsupported: too much memory would have to be migrated; kBusy: the ledger cannot
+  /// be saved.
+  Result<Move> MakeMove(const MoveRequest& request);
+  /// Takes what device plug-ins have said, with events. True: what they have is not what it was; pods may get in now.
+  bool TakeDevices();
+  /// These options are others from now on.
+  void Reload(os::Millis reconcile_period, bool adopt_unknown);
+  /// Why a pod may not be admitted now for the sake of the node; "": it may. Who says no sees to it that pods are
+  /// looked at again.
+  std::string WhyNotAdmit(const Pod& pod) const { return reconciler_.pressure().WhyNotAdmit(pod); }
+  /// Pods, or what is known of them, have changed: front ends look at them soon.
+  void Changed() { agenda_.WakeNow(); }
+
+  /// For who else works with pods on the loop.
+  const pods::Parts& parts() const { return shared_; }
+  ledger::NodeAllocations& allocations() { return allocations_; }
+  const ledger::NodeAllocations& allocations() const { return allocations_; }
+  cgroup_manager::Enforcer& groups() { return groups_; }
+  const cgroup_manager::Enforcer& groups() const { return groups_; }
+  reconciler::Reconciler& reconciler() { return reconciler_; }
+  const reconciler::Reconciler& reconciler() const { return reconciler_; }
+  reconciler::PoolReconciler& pool() { return reconciler_.pool(); }
+  const reconciler::PoolReconciler& pool() const { return reconciler_.pool(); }
+  recovery::StartupRecovery& recovery() { return recovery_; }
+  pods::Agenda& agenda() { return agenda_; }
+  const pods::Agenda& agenda() const { return agenda_; }
+  const pods::Pods& pods() const { return pods_; }  ///< by uid
+  const pods::DeviceBook& devices() const { return devices_; }
+  const runtime::Runtime& runtime() const { return shared_.runtime; }
+  const NodeOptions& options() const { return options_; }
+  /// What keeps pods from being admitted or started beside a lack of room.
+  NodeConditions Conditions() const;
+  /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
+  std::vector<std::string> Warnings() const;
+
+ private:
+  NodeOptions options_;
+  ledger::NodeAllocations allocations_;
+  cgroup_manager::Enforcer groups_;
+  pods::Agenda agenda_;
+  pods::Pods pods_;
+  pods::ContainerStatusCache records_;
+  pods::PodCheckpoints checkpoints_;
+  pods::DocumentBook documents_;
+  pods::DeviceBook devices_;
+  pods::Parts shared_;  // all of the above, for the parts below and front ends
+  HeldDevices held_devices_;
+  recovery::StartupRecovery recovery_;
+  reconciler::Reconciler reconciler_;
+};
+
+}  // namespace berth::core
+
+#endif  // BERTH_NODE_CORE_NODE_CORE_H_
