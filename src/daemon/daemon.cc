@@ -125,7 +125,7 @@ Result<void> Daemon::Run() {
 /// The server's threads must not wait for a loop that is gone, nor for commands in containers.
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
-  nri_.reset();
+  if (nri_) nri_->Leave();
   if (calls_) calls_->GiveUp();
   if (plugins_) plugins_->GiveUp();
   for (const auto& publisher : publishers_) publisher->GiveUp();

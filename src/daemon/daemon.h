@@ -15,16 +15,13 @@
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
 #include "daemon/notify.h"
+#include "daemon/nri_front_end.h"
 #include "daemon/pod_manager.h"
-#include "daemon/pod_specs.h"
 #include "daemon/published.h"
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
 #include "daemon/source_feed.h"
 #include "daemon/tree_status.h"
-#include "frontend/nri_agent/loop_handler.h"
-#include "frontend/nri_agent/new_groups.h"
-#include "frontend/nri_agent/nri_allocator.h"
 #include "frontend/nri_agent/watched_runtime.h"
 #include "host/cgroup/cgroup.h"
 #include "host/cgroup/root_claim.h"
@@ -40,7 +37,6 @@
 #include "node/core/node_core.h"
 #include "node/device_manager/local_plugins.h"
 #include "node/device_manager/plugin_server.h"
-#include "rpc/nri/plugin.h"
 #include "runtime/cri/cri_client.h"
 #include "runtime/lifecycle/runtime.h"
 #include "telemetry/events/event_log.h"
@@ -93,16 +89,11 @@ class Daemon {
   Health HealthNow() const;
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
 
-  // daemon_nri.cc
+  // beside a kubelet
   bool beside_kubelet() const { return !dry_run_ && BesideKubelet(settings_); }
   Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
   Result<void> OpenWatchedRuntime();
-  Result<void> OpenNri();
-  void OpenNewGroups();
-  void OpenPodSpecs();
-  nri_agent::DeviceSource KubeletsDevices() const;
-  Result<void> JoinRuntime();
-  void JoinAnew();
+  Result<void> OpenNriFrontEnd();
 
   // daemon_publish.cc
   Result<void> OpenPublishers(const std::string& version);
@@ -189,12 +180,8 @@ class Daemon {
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
   std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
-  nri_agent::WatchedRuntime* watched_ = nullptr;  // runtime_, beside a kubelet; as are those below
-  std::unique_ptr<nri_agent::NriAllocator> agent_;
-  std::optional<nri_agent::NewGroups> new_groups_;  // nullopt: the kernel does not tell
-  std::unique_ptr<PodSpecs> pod_specs_;             // null: no API server is asked for them
-  std::unique_ptr<nri_agent::LoopHandler> loop_handler_;
-  std::unique_ptr<nri::Plugin> nri_;
+  nri_agent::WatchedRuntime* watched_ = nullptr;  // runtime_, beside a kubelet
+  std::unique_ptr<NriFrontEnd> nri_;              // null: Berth runs the pods
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

@@ -151,7 +151,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
   BERTH_RETURN_IF_ERROR(OpenPublishers(version));
   BERTH_RETURN_IF_ERROR(WatchAll());
-  return beside_kubelet() ? OpenNri() : Result<void>();
+  return beside_kubelet() ? OpenNriFrontEnd() : Result<void>();
 }
 
 /// Of servers' threads to the loop. The servers end before it.
@@ -189,9 +189,9 @@ Health Daemon::HealthNow() const {
   const NodeConditions conditions = node_->Conditions();
   for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
     if (!problem.empty()) out.not_ready.push_back(problem);
-  if (!agent_) return out;
-  out.started = agent_->Started();
-  for (std::string& why : agent_->NotReady()) out.not_ready.push_back(std::move(why));
+  if (!nri_) return out;
+  out.started = nri_->Started();
+  for (std::string& why : nri_->NotReady()) out.not_ready.push_back(std::move(why));
   return out;
 }
 
@@ -332,6 +332,13 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   return OpenSystemGroup();
 }
 
+/// Whatever the driver, files of the kernel are written: the runtime tells systemd.
+Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs) {
+  BERTH_TRY(names_, cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings_.cgroup_root, true));
+  BERTH_TRY(tree_, cgroup::OpenTree(cgroup::Driver::kCgroupfs, std::move(tree_fs), std::move(layout), names_.root()));
+  return {};
+}
+
 Result<void> Daemon::OpenRuntime() {
   if (dry_run_) {
     BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
@@ -345,6 +352,25 @@ Result<void> Daemon::OpenRuntime() {
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime()),
                                                    .executor = *workers_,
                                                    .seccomp = SeccompOf(settings_.berth.seccomp_dir)}));
+  return {};
+}
+
+Result<void> Daemon::OpenWatchedRuntime() {
+  BERTH_TRY(std::unique_ptr<nri_agent::WatchedRuntime> watched, nri_agent::WatchedRuntime::Open());
+  watched_ = watched.get();
+  runtime_ = std::move(watched);
+  runtime_name_ = kBesideKubelet;
+  return {};
+}
+
+Result<void> Daemon::OpenNriFrontEnd() {
+  BERTH_TRY(nri_, NriFrontEnd::Open({.settings = settings_.berth,
+                                     .loop = *loop_,
+                                     .executor = *workers_,
+                                     .node = *node_,
+                                     .runtime = *watched_,
+                                     .log = log_}));
+  snapshots_->AddWarnings([this] { return nri_->Warnings(); });
   return {};
 }
 

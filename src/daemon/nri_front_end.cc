@@ -1,0 +1,117 @@
+#include "daemon/nri_front_end.h"
+
+#include <utility>
+
+#include "host/os/fs.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/pod_resources/pod_resources_client.h"
+
+namespace berth::daemon {
+namespace {
+
+/// A runtime asks nobody anything meanwhile, and gives a plug-in up after two seconds.
+constexpr os::Millis kSpecPatience{250};
+
+}  // namespace
+
+NriFrontEnd::NriFrontEnd(const NriFrontEndParts& parts)
+    : parts_(parts),
+      agent_(parts.node, parts.runtime,
+             {.share_unplaced = parts.settings.nri_unplaced == "share",
+              .step_aside = parts.settings.nri_contested == "stepAside",
+              .endpoint = parts.settings.nri_socket,
+              .kubelet_dir = parts.settings.kubelet_dir,
+              .spec_patience = parts.settings.pod_specs ? kSpecPatience : os::Millis(0),
+              .devices = KubeletsDevices()},
+             [this] { JoinAnew(); }),
+      loop_handler_(parts.loop, agent_) {}
+
+Result<std::unique_ptr<NriFrontEnd>> NriFrontEnd::Open(const NriFrontEndParts& parts) {
+  std::unique_ptr<NriFrontEnd> out(new NriFrontEnd(parts));
+  parts.loop.Keep(
+      "NRI", [agent = &out->agent_] { return agent->next_due(); },
+      [agent = &out->agent_](os::MonoTime now) { agent->Tick(now); });
+  out->OpenPodSpecs();
+  out->OpenNewGroups();
+  BERTH_RETURN_IF_ERROR(out->Join());
+  return out;
+}
+
+void NriFrontEnd::Tell(bool warning, const std::string& reason, const std::string& message) {
+  const pods::Parts& node = parts_.node.parts();
+  if (warning)
+    node.events.Warning(reason, node.ObjectOfNode(), message);
+  else
+    node.events.Normal(reason, node.ObjectOfNode(), message);
+}
+
+void NriFrontEnd::OpenNewGroups() {
+  const cgroup_manager::GroupTable& table = parts_.node.groups().table();
+  auto opened = nri_agent::NewGroups::Open(
+      table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
+      [this](const std::string& path) { agent_.Confine(path); },
+      [this](const std::string& message) { Tell(true, "NewcomersNotWatched", message); });
+  Result<void> watched;
+  if (opened) {
+    new_groups_.emplace(*std::move(opened));
+    watched = parts_.loop.Watch(new_groups_->fd(), "new groups", [this](os::MonoTime) { new_groups_->Take(); });
+  } else {
+    watched = std::unexpected(std::move(opened).error());
+  }
+  if (!watched) {
+    parts_.log.Warning(watched.error().message +
+                       "; containers made while no runtime asks are on any CPUs until it does");
+    return new_groups_.reset();
+  }
+  agent_.set_new_groups(&*new_groups_);
+  agent_.KeepNewGroups();
+}
+
+void NriFrontEnd::OpenPodSpecs() {
+  if (!parts_.settings.pod_specs) return;
+  const auto access = [file = parts_.settings.pod_specs->kubeconfig]() -> Result<kube::Access> {
+    BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+    return kube::LoadOwnAccess(*fs, file);
+  };
+  const PodSpecsSink sink{
+      .set = [this](const Pod& pod) { agent_.SetSpec(pod); },
+      .gone = [this](const std::string& name_space, const std::string& name) { agent_.ForgetSpec(name_space, name); },
+      .follows = [this](bool follows) { agent_.FollowsSpecs(follows); },
+      .tell = [this](bool warning, const std::string& reason,
+                     const std::string& message) { Tell(warning, reason, message); }};
+  pod_specs_ = std::make_unique<PodSpecs>(
+      parts_.loop, parts_.executor,
+      PodSpecsOptions{.access = access, .node_name = parts_.settings.node_name, .pace = {}}, sink);
+  parts_.loop.Keep(
+      "pod specs", [this] { return pod_specs_->next_due(); }, [this](os::MonoTime now) { pod_specs_->Tick(now); });
+}
+
+nri_agent::DeviceSource NriFrontEnd::KubeletsDevices() const {
+  if (parts_.settings.kubelet_dir.empty()) return {};
+  const auto client = std::make_shared<pod_resources::PodResourcesClient>(
+      parts_.settings.kubelet_dir + "/pod-resources/kubelet.sock", os::SystemClock());
+  return {.of_pod = [client](const std::string& name_space, const std::string& name,
+                             os::Millis patience) { return client->DevicesOf(name_space, name, patience); },
+          .of_all = [client](os::Millis patience) { return client->AllDevices(patience); }};
+}
+
+std::vector<std::string> NriFrontEnd::Warnings() const {
+  std::vector<std::string> out = agent_.Warnings();
+  if (std::string warning = pod_specs_ ? pod_specs_->Warning() : ""; !warning.empty())
+    out.push_back(std::move(warning));
+  return out;
+}
+
+Result<void> NriFrontEnd::Join() {
+  BERTH_TRY(plugin_, nri::Plugin::Start({.index = parts_.settings.nri_index, .socket = parts_.settings.nri_socket},
+                                        loop_handler_));
+  return {};
+}
+
+/// The runtime says all there is to whoever joins.
+void NriFrontEnd::JoinAnew() {
+  plugin_.reset();
+  if (auto joined = Join(); !joined) parts_.log.Warning(joined.error().message);
+}
+
+}  // namespace berth::daemon
