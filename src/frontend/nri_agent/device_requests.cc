@@ -41,9 +41,4 @@ void RequestDevices(Pod& pod, std::string_view container, const DeviceInventory&
   for (const auto& [resource, list] : devices) trace->Add("device", std::string(container), resource, GivenText(list));
 }
 
-void DropDevices(PodRecord& record) {
-  for (Placement& placement : record.placements) placement.devices.clear();
-  record.reusable.devices.clear();
-}
-
 }  // namespace berth::nri_agent

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "model/device.h"
-#include "model/ledger.h"
 #include "model/pod.h"
 #include "model/trace.h"
 
@@ -15,9 +14,6 @@ namespace berth::nri_agent {
 /// `container` of `pod` asks for as many devices of each resource as there are in `devices`. `trace`, unless null, says
 /// which.
 void RequestDevices(Pod& pod, std::string_view container, const DeviceInventory& devices, Trace* trace);
-
-/// Of all placements: a ledger with them would release, check and publish what is the kubelet's.
-void DropDevices(PodRecord& record);
 
 }  // namespace berth::nri_agent
 

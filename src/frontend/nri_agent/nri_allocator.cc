@@ -210,7 +210,7 @@ void NriAllocator::PutInPlace(const std::string& uid, const std::string& name) {
 
 bool NriAllocator::HasOwn(const std::string& uid, const std::string& name) const {
   const auto record = parts_.allocations.ledger().pods.find(uid);
-  return record != parts_.allocations.ledger().pods.end() && IsOwn(FindPlacement(record->second, name));
+  return record != parts_.allocations.ledger().pods.end() && ledger::IsOwn(FindPlacement(record->second, name));
 }
 
 CpuSet NriAllocator::Wanted(const std::string& uid, const std::string& name) const {

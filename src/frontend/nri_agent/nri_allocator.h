@@ -33,6 +33,7 @@
 #include "host/os/clock.h"
 #include "model/decision.h"
 #include "node/core/node_core.h"
+#include "node/ledger/placement_request.h"
 #include "node/pods/parts.h"
 #include "rpc/nri/handler.h"
 
@@ -178,8 +179,6 @@ class NriAllocator {
   void EndOthers();
   void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
-  std::optional<LedgerDelta> PlaceIn(const allocator::Node& node, const Ledger& ledger, const std::string& uid,
-                                     const std::string& name);
   void TakeIntoLook(const std::string& uid, const std::string& name);
   void EndLooking();
   void LookedAt(const Result<void>& saved);
@@ -192,14 +191,8 @@ class NriAllocator {
   void StepAside();
   void GiveAllBack();
 
-  /// What the engine is asked about a container.
-  struct Question {
-    Pod pod;
-    allocator::Inputs inputs;
-  };
-  Question QuestionOf(const pods::ManagedPod& managed, const std::string& name, const allocator::Node& node,
-                      Trace* trace) const;
-  static void Amend(PodRecord& record, const pods::ManagedPod& managed);
+  ledger::PlacementRequest RequestFor(const pods::ManagedPod& managed, const std::string& name,
+                                      const allocator::Node& node, Trace* trace) const;
   std::variant<ledger::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);

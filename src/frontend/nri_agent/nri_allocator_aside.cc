@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/engine.h"
 #include "frontend/nri_agent/nri_allocator.h"
+#include "node/ledger/placement_batch.h"
 
 namespace berth::nri_agent {
 
@@ -73,23 +73,22 @@ void NriAllocator::GiveAllBack() {
   if (parts_.clock.Now() < parts_.allocations.next_try()) return;
   std::vector<std::string> uids;
   for (const auto& [uid, managed] : parts_.pods) uids.push_back(uid);
-  Ledger next = parts_.allocations.newest();
+  ledger::PlacementBatch none(parts_.allocations);
   for (const auto& [uid, record] : parts_.allocations.newest().pods) {
-    Apply(next, allocator::Release(parts_.allocations.newest_node(), next, uid, nullptr));
+    none.Release(uid);
     uids.push_back(uid);
   }
   session_.As<Aside>()->holds_places = false;
   for (const std::string& uid : uids) Forget(uid);
-  if (next.pods == parts_.allocations.newest().pods) return;
-  next.revision = parts_.allocations.newest().revision + 1;
+  auto proposal = std::move(none).Propose(parts_.ObjectOfNode());
+  if (!proposal) return;
   const auto again = [this] {
     if (Aside* const state = session_.As<Aside>()) state->holds_places = true;
   };
-  const bool committed =
-      parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
-                                [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-                                  if (alive.lock() && !saved) again();
-                                });
+  const bool committed = parts_.allocations.Commit(*std::move(proposal),
+                                                   [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+                                                     if (alive.lock() && !saved) again();
+                                                   });
   if (!committed) again();
 }
 

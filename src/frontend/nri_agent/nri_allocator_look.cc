@@ -52,21 +52,13 @@ bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& contain
   if (looking()->begun_again >= kMostBegunAgain) return false;
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
-  const auto placed = PlaceIn(parts_.allocations.newest_node(), parts_.allocations.newest(), uid, container.name);
-  passes = placed && (looking()->pods_known || !IsOwn(FindPlacement(*placed->put, container.name)));
+  const allocator::Node& node = parts_.allocations.newest_node();
+  const Decision would = ledger::Decide(node, parts_.allocations.newest(),
+                                        RequestFor(parts_.pods[uid], container.name, node, nullptr), nullptr);
+  const auto* const admit = std::get_if<Admit>(&would);
+  passes = admit != nullptr && admit->delta.put &&
+           (looking()->pods_known || !ledger::IsOwn(FindPlacement(*admit->delta.put, container.name)));
   return passes;
-}
-
-/// Where it would go, which nobody is told of; nullopt: nowhere.
-std::optional<LedgerDelta> NriAllocator::PlaceIn(const allocator::Node& node, const Ledger& ledger,
-                                                 const std::string& uid, const std::string& name) {
-  const pods::ManagedPod& managed = parts_.pods[uid];
-  const Question question = QuestionOf(managed, name, node, nullptr);
-  Decision decision = allocator::DecideContainer(node, ledger, question.pod, name, question.inputs, nullptr);
-  auto* const admitted = std::get_if<Admit>(&decision);
-  if (admitted == nullptr || !admitted->delta.put) return std::nullopt;
-  Amend(*admitted->delta.put, managed);
-  return std::move(admitted->delta);
 }
 
 bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& container) const {
@@ -172,14 +164,12 @@ void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
 
 /// What has gone meanwhile makes room first.
 void NriAllocator::BeginLooking() {
-  looking()->ledger = parts_.allocations.newest();
-  looking()->node = parts_.allocations.newest_node();
-  looking()->base = parts_.allocations.number();
+  looking()->batch.emplace(parts_.allocations);
   looking()->next = 0;
   looking()->gone.clear();
   for (const std::string& uid : leaving_) {
-    if (!looking()->ledger->pods.contains(uid) || !HasLeft(uid)) continue;
-    Apply(*looking()->ledger, allocator::Release(*looking()->node, *looking()->ledger, uid, nullptr));
+    if (!looking()->batch->ledger().pods.contains(uid) || !HasLeft(uid)) continue;
+    looking()->batch->Release(uid);
     looking()->gone.push_back(uid);
   }
   node_.pool().Changed();
@@ -206,16 +196,16 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
   tracked_container.placed = true;
   if (ended) return;
   if (runs) Recognize(pod, container);
-  const auto record = looking()->ledger->pods.find(uid);
-  if (record != looking()->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
+  ledger::PlacementBatch& batch = *looking()->batch;
+  const auto record = batch.ledger().pods.find(uid);
+  if (record != batch.ledger().pods.end() && FindPlacement(record->second, container.name) != nullptr)
     return ClearReason(uid, container.name);
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
   if (!was_placed) TellIgnored(managed.pod, container.name);
-  const Question question = QuestionOf(managed, container.name, *looking()->node, &managed.trace);
-  Decision decision = allocator::DecideContainer(*looking()->node, *looking()->ledger, question.pod, container.name,
-                                                 question.inputs, &managed.trace);
+  const Decision decision =
+      batch.Decide(RequestFor(managed, container.name, batch.node(), &managed.trace), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.Move(
         pods::pod_event::Watch{{.reason = reject->reason, .message = reject->message, .details = reject->details}});
@@ -225,9 +215,6 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
           fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
     return;
   }
-  LedgerDelta& delta = std::get<Admit>(decision).delta;
-  if (delta.put) Amend(*delta.put, managed);
-  Apply(*looking()->ledger, delta);
   ClearReason(uid, container.name);
   if (!was_placed) looking()->late.emplace(uid, container.name);
 }
@@ -255,20 +242,11 @@ void NriAllocator::GoOnLooking(os::MonoTime now) {
   EndLooking();
 }
 
-/// One that was let through has just been committed: where it has nothing of its own, and comes to the same place among
-/// those decided so far, these stand.
+/// One that was let through has just been committed.
 void NriAllocator::TakeIntoLook(const std::string& uid, const std::string& name) {
-  const Ledger& newest = parts_.allocations.newest();
-  if (!looking() || !looking()->ledger || looking()->base + 1 != parts_.allocations.number()) return;
-  const auto record = newest.pods.find(uid);
-  const Placement* const placed = record == newest.pods.end() ? nullptr : FindPlacement(record->second, name);
-  if (placed == nullptr || IsOwn(placed)) return;
-  const auto here = PlaceIn(*looking()->node, *looking()->ledger, uid, name);
-  if (!here) return;
-  const Placement* const same = FindPlacement(*here->put, name);
-  if (same == nullptr || *same != *placed) return;
-  Apply(*looking()->ledger, *here);
-  looking()->base = parts_.allocations.number();
+  if (!looking() || !looking()->batch) return;
+  ledger::PlacementBatch& batch = *looking()->batch;
+  batch.Follow(RequestFor(parts_.pods[uid], name, batch.node(), nullptr));
 }
 
 /// Others may have changed the books meanwhile, as CPUs that went offline do, or a pod may have come back to the place
@@ -276,18 +254,17 @@ void NriAllocator::TakeIntoLook(const std::string& uid, const std::string& name)
 void NriAllocator::EndLooking() {
   const bool came_back =
       std::ranges::any_of(looking()->gone, [this](const std::string& uid) { return !leaving_.contains(uid); });
-  if (came_back || looking()->base != parts_.allocations.number()) {
+  if (came_back || !looking()->batch->current()) {
     ++looking()->begun_again;
     return BeginLooking();
   }
-  if (looking()->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
-  Ledger next = *std::exchange(looking()->ledger, std::nullopt);
-  next.revision = parts_.allocations.newest().revision + 1;
+  auto proposal = std::move(*looking()->batch).Propose(parts_.ObjectOfNode());
+  looking()->batch.reset();
+  if (!proposal) return LookedAt({});
   const auto then = [this, number = looking()->number](const Result<void>& saved) {
     if (looking() && looking()->number == number) LookedAt(saved);
   };
-  looking()->saving =
-      parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)), then);
+  looking()->saving = parts_.allocations.Commit(*std::move(proposal), then);
   if (!looking()->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
 }
 

@@ -71,9 +71,12 @@ bool NriAllocator::HasPlacement(const std::string& uid, const std::string& name)
 }
 
 /// Of one that is to have something of its own with the devices that the kubelet has given it.
-NriAllocator::Question NriAllocator::QuestionOf(const pods::ManagedPod& managed, const std::string& name,
-                                                const allocator::Node& node, Trace* trace) const {
-  Question out{.pod = AsWished(managed.pod, name, node.options().own), .inputs = parts_.devices.inputs()};
+ledger::PlacementRequest NriAllocator::RequestFor(const pods::ManagedPod& managed, const std::string& name,
+                                                  const allocator::Node& node, Trace* trace) const {
+  ledger::PlacementRequest out{.pod = AsWished(managed.pod, name, node.options().own),
+                               .container = name,
+                               .inputs = parts_.devices.inputs(),
+                               .kubelets = QosOf(managed.pod)};
   const auto given = managed.reported.devices.find(name);
   if (given == managed.reported.devices.end() || !allocator::AsksForOwn(node, out.pod, name)) return out;
   out.inputs = {.devices = given->second};
@@ -81,24 +84,13 @@ NriAllocator::Question NriAllocator::QuestionOf(const pods::ManagedPod& managed,
   return out;
 }
 
-/// What was decided, as it is saved.
-void NriAllocator::Amend(PodRecord& record, const pods::ManagedPod& managed) {
-  record.qos = QosOf(managed.pod);
-  DropDevices(record);
-}
-
 /// A kubelet tries a container that was refused again and again, and restarts those that end.
 std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::ManagedPod& managed, const std::string& name,
                                                              Trace* trace) {
   const bool is_new =
       tracked_.Know(managed.pod.uid).decided.insert(name).second && !HasPlacement(managed.pod.uid, name);
-  const Question question = QuestionOf(managed, name, parts_.allocations.node(), trace);
-  auto out = parts_.allocations.ProposeContainer(question.pod, name, question.inputs, trace,
-                                                 is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
-  if (auto* const proposal = std::get_if<ledger::Proposal>(&out))
-    if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
-      Amend(*delta->put, managed);
-  return out;
+  return parts_.allocations.Propose(RequestFor(managed, name, parts_.allocations.node(), trace), trace,
+                                    is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
 }
 
 void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
@@ -156,7 +148,7 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
   ClearReason(uid, name);
   auto& proposal = std::get<ledger::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
-  const bool own = IsOwn(FindPlacement(record, name));
+  const bool own = ledger::IsOwn(FindPlacement(record, name));
   const auto known = parts_.allocations.ledger().pods.find(uid);
   if (!parts_.allocations.saving() && parts_.allocations.durable() && known != parts_.allocations.ledger().pods.end() &&
       known->second == record)

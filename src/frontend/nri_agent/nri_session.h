@@ -17,6 +17,7 @@
 #include "frontend/nri_agent/device_reports.h"
 #include "host/os/clock.h"
 #include "model/ledger.h"
+#include "node/ledger/placement_batch.h"
 #include "rpc/nri/handler.h"
 
 namespace berth::nri_agent {
@@ -30,20 +31,18 @@ struct Synchronizing {
   nri::Inventory inventory;
   std::map<std::string, std::vector<const nri::Container*>> containers_of;  // by sandbox's id
   std::size_t next_pod = 0;
-  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index, of those that live
-  std::set<std::string> there;                // their uids
-  bool pods_known = false;                    // all of them
-  std::size_t next = 0;                       // container
-  std::uint64_t base = 0;                     // number of the ledger it was begun on
-  std::optional<Ledger> ledger;               // with those decided so far
-  std::optional<allocator::Node> node;        // that this ledger is of
-  std::vector<std::string> gone;              // uids of those that are not there any more
-  std::set<ContainerKey> late;                // those that were made without a place
-  std::map<ContainerKey, bool> asked;         // containers that came meanwhile; true: they do not wait
-  int begun_again = 0;                        // because the ledger had changed
-  os::MonoTime specs_until{};                 // an API server may tell of pods
-  os::MonoTime devices_until{};               // the kubelet may tell of devices
-  std::optional<DevicesByPod> devices;        // it has, and not all pods were known
+  std::map<std::string, std::size_t> pod_of;    // sandbox's id -> index, of those that live
+  std::set<std::string> there;                  // their uids
+  bool pods_known = false;                      // all of them
+  std::size_t next = 0;                         // container
+  std::optional<ledger::PlacementBatch> batch;  // those decided so far
+  std::vector<std::string> gone;                // uids of those that are not there any more
+  std::set<ContainerKey> late;                  // those that were made without a place
+  std::map<ContainerKey, bool> asked;           // containers that came meanwhile; true: they do not wait
+  int begun_again = 0;                          // because the ledger had changed
+  os::MonoTime specs_until{};                   // an API server may tell of pods
+  os::MonoTime devices_until{};                 // the kubelet may tell of devices
+  std::optional<DevicesByPod> devices;          // it has, and not all pods were known
   bool saving = false;
   std::optional<bool> saved;  // all is decided, and whether the ledger has it; it is put in force then
   os::MonoTime saved_at{};    // since when

@@ -34,11 +34,6 @@ std::string WithoutHostRoot(std::string text) {
   return text;
 }
 
-bool IsOwn(const Placement* placement) {
-  return placement != nullptr &&
-         ((placement->cpus && !placement->cpus->empty()) || !placement->pool.empty() || placement->memory);
-}
-
 std::string DescribePlace(const Ledger& ledger, const Placement& placement, const CpuSet& shared) {
   std::string out = "the shared pool " + FormatIds(PartOfPool(placement.node_cpus, shared));
   if (placement.cpus)

@@ -20,9 +20,6 @@ std::string TextOf(const Reject& reject);
 /// From a container that sees the host's processes the host's files are below /proc/1/root; people know them without.
 std::string WithoutHostRoot(std::string text);
 
-/// CPUs or memory that are not for all: its own, or a named pool's CPUs. `placement` may be null.
-bool IsOwn(const Placement* placement);
-
 /// "CPUs 1-2 for itself, memory of nodes 0".
 std::string DescribePlace(const Ledger& ledger, const Placement& placement, const CpuSet& shared);
 

@@ -187,7 +187,7 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
 std::variant<ledger::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
                                                                  const allocator::Inputs& inputs, Trace* trace) {
   const ledger::Asked asked = managed.decisions > 1 ? ledger::Asked::kAgain : ledger::Asked::kFirst;
-  auto proposed = parts_.allocations.ProposeAdmission(managed.pod, inputs, trace, asked);
+  auto proposed = parts_.allocations.Propose({.pod = managed.pod, .inputs = inputs}, trace, asked);
   const auto* const proposal = std::get_if<ledger::Proposal>(&proposed);
   if (proposal == nullptr || parts_.allocations.newest().pods.contains(managed.pod.uid)) return proposed;
   const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));

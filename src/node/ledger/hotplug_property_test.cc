@@ -152,7 +152,7 @@ class Host {
     const Pod pod = allocator::testing::MakePod(
         uid, {allocator::testing::MakeContainer(
                  "app", {{"cpu", std::to_string(1 + Roll(3))}, {"memory", std::to_string(1 + Roll(2)) + "Gi"}})});
-    auto proposed = allocations_->ProposeAdmission(pod, {}, nullptr);
+    auto proposed = allocations_->Propose({.pod = pod}, nullptr);
     auto* const proposal = std::get_if<Proposal>(&proposed);
     if (proposal == nullptr) return;
     promised_[uid] = ExclusiveCpus(*std::get<LedgerDelta>(proposal->change).put);

@@ -60,28 +60,16 @@ void NodeAllocations::Open(Ledger ledger, bool changed) {
 
 // ---- proposals ---------------------------------------------------------------------------------------------------
 
-std::variant<Proposal, Reject> NodeAllocations::ProposeAdmission(const Pod& pod, const allocator::Inputs& inputs,
-                                                                 Trace* trace, Asked asked) {
+std::variant<Proposal, Reject> NodeAllocations::Propose(const PlacementRequest& request, Trace* trace, Asked asked) {
   const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, allocator::Decide(newest_node_, newest_, pod, inputs, trace), begin, asked);
-}
-
-std::variant<Proposal, Reject> NodeAllocations::ProposeContainer(const Pod& pod, std::string_view container,
-                                                                 const allocator::Inputs& inputs, Trace* trace,
-                                                                 Asked asked) {
-  const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, allocator::DecideContainer(newest_node_, newest_, pod, container, inputs, trace), begin, asked);
-}
-
-std::variant<Proposal, Reject> NodeAllocations::Decided(const Pod& pod, Decision decision, os::MonoTime begin,
-                                                        Asked asked) {
+  Decision decision = Decide(newest_node_, newest_, request, trace);
   const auto time = parts_.clock.Now() - begin;
   if (asked == Asked::kFirst)
-    decisions_.Count(newest_node_, pod, decision, time);
+    decisions_.Count(newest_node_, request.pod, decision, time);
   else
     decisions_.CountAgain(time);
   if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
-  return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};
+  return Proposal{"pod/" + FullName(request.pod), number_, std::move(std::get<Admit>(decision).delta)};
 }
 
 std::variant<Proposal, Reject> NodeAllocations::ProposeResize(const Pod& pod, const allocator::Inputs& inputs,

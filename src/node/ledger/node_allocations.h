@@ -32,6 +32,7 @@
 #include "node/checkpoint/store.h"
 #include "node/ledger/adopt.h"
 #include "node/ledger/decision_counts.h"
+#include "node/ledger/placement_request.h"
 #include "node/ledger/shared_pool.h"
 #include "telemetry/events/event_log.h"
 
@@ -127,13 +128,8 @@ class NodeAllocations {
 
   // ---- changes ----
 
-  /// Where `pod` would go. Errors: none; a pod that does not fit is an answer.
-  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const allocator::Inputs& inputs, Trace* trace,
-                                                  Asked asked = Asked::kFirst);
-  /// Where one more container of `pod` would go. Likewise.
-  std::variant<Proposal, Reject> ProposeContainer(const Pod& pod, std::string_view container,
-                                                  const allocator::Inputs& inputs, Trace* trace,
-                                                  Asked asked = Asked::kFirst);
+  /// Where a pod, or one more container of it, would go. Errors: none; one that does not fit is an answer.
+  std::variant<Proposal, Reject> Propose(const PlacementRequest& request, Trace* trace, Asked asked = Asked::kFirst);
   /// What a pod that has a place would have as `pod` says it. Likewise; the reason says whether it is for later.
   std::variant<Proposal, Reject> ProposeResize(const Pod& pod, const allocator::Inputs& inputs, Trace* trace) const;
   /// That a pod gives back all it has; nullopt: it has nothing.
@@ -184,7 +180,6 @@ class NodeAllocations {
   };
 
   std::string ObjectOfNode() const { return "node/" + options_.node_name; }
-  std::variant<Proposal, Reject> Decided(const Pod& pod, Decision decision, os::MonoTime begin, Asked asked);
   void StartSaving();
   void Saved();
   void NotSaved(const Error& error);

@@ -46,7 +46,7 @@ struct NodeAllocationsTest : ::testing::Test {
   NodeAllocationsTest() { allocations.Open(allocations.node().EmptyLedger(), false); }
 
   Proposal Propose(const Pod& pod) {
-    auto proposed = allocations.ProposeAdmission(pod, {}, nullptr);
+    auto proposed = allocations.Propose({.pod = pod}, nullptr);
     EXPECT_TRUE(std::holds_alternative<Proposal>(proposed)) << std::get<Reject>(proposed).message;
     return std::get<Proposal>(std::move(proposed));
   }
@@ -98,7 +98,7 @@ TEST_F(NodeAllocationsTest, WhatIsCommittedComesIntoForceWhenItIsSavedAndNotBefo
 TEST_F(NodeAllocationsTest, NothingIsGivenTwiceWhileItIsBeingSaved) {
   ASSERT_TRUE(Commit(Propose(Pinned("a", "2"))));
   ASSERT_TRUE(Commit(Propose(Pinned("b", "1"))));
-  EXPECT_TRUE(std::holds_alternative<Reject>(allocations.ProposeAdmission(Pinned("c", "1"), {}, nullptr)));
+  EXPECT_TRUE(std::holds_alternative<Reject>(allocations.Propose({.pod = Pinned("c", "1")}, nullptr)));
   executor.RunAll();
   EXPECT_FALSE(CpusOf("a").Intersects(CpusOf("b")));
   EXPECT_EQ(FormatIds(allocations.ledger().shared), "0");
