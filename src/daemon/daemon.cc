@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/own_group.h"
-#include "host/cgroup/leftover_groups.h"
 #include "host/os/psi_trigger.h"
 
 namespace berth::daemon {
@@ -35,7 +33,7 @@ Result<void> Daemon::WatchAll() {
   BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int signal) { TakeSignal(signal); }));
   if (feed_) BERTH_RETURN_IF_ERROR(feed_->Start());
   BERTH_RETURN_IF_ERROR(
-      loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
+      loop_->Watch(host_->runtime().event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
   BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
   if (writers_)
     BERTH_RETURN_IF_ERROR(
@@ -50,7 +48,7 @@ Result<void> Daemon::WatchAll() {
   loop_->Keep(
       "device plug-ins", [this] { return manager_->next_forgetting(); },
       [this](os::MonoTime now) { manager_->ForgetPlugins(now); });
-  loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
+  loop_->Keep("places", [this] { return host_->next_places(); }, [this](os::MonoTime now) { host_->KeepPlaces(now); });
   loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
   loop_->EachTurn("end of turn", [this](os::MonoTime) {
     TellStatus();
@@ -71,7 +69,7 @@ void Daemon::TakeWrites(os::MonoTime now) {
 Result<void> Daemon::WatchPressure() {
   constexpr os::Millis kStall{150};
   constexpr os::Millis kWindow{1'000};
-  if (dry_run_) return {};
+  if (host_->played()) return {};
   auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow);
   if (!trigger) return {};
   pressure_ = *std::move(trigger);
@@ -82,7 +80,7 @@ Result<void> Daemon::WatchPressure() {
 
 /// Without it (in a container, say) cpusets are looked at all the same, only a little later.
 void Daemon::OpenWriters() {
-  if (dry_run_) return;
+  if (host_->played()) return;
   auto watch = os::WriteWatch::Open();
   if (!watch) {
     log_.Info(watch.error().message + "; who writes to cgroups of pods will not be named");
@@ -100,8 +98,8 @@ Result<void> Daemon::Run() {
                         node_->allocations().node().all_cpus().Count(),
                         FormatIds(node_->allocations().node().all_cpus()), settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
-  tree_->Rest();
-  tree_->WaitBehind(*workers_, [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
+  host_->tree().Rest();
+  host_->tree().WaitBehind(*workers_, [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
@@ -113,7 +111,7 @@ Result<void> Daemon::Run() {
     log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
   if (publish_calls_ && !publish_calls_->Stop(kLastWork)) log_.Warning("a call to the API server did not end in time");
   if (workers_->Stop(kLastWork)) {
-    tree_->WaitHere();
+    host_->tree().WaitHere();
     RemoveGroups();
   } else {  // somebody may still be asking systemd
     log_.Warning("some work did not end in time, and what waited behind it is not done; empty cgroups stay");
@@ -126,7 +124,7 @@ Result<void> Daemon::Run() {
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
   if (nri_) nri_->Leave();
-  if (calls_) calls_->GiveUp();
+  if (host_ && host_->calls() != nullptr) host_->calls()->GiveUp();
   if (plugins_) plugins_->GiveUp();
   for (const auto& publisher : publishers_) publisher->GiveUp();
 }
@@ -158,7 +156,7 @@ void Daemon::TakeSignal(int signal) {
 
 void Daemon::BeginStop() {
   stopping_ = true;
-  ending_pods_ = settings_.berth.stop_containers_on_exit && !beside_kubelet();
+  ending_pods_ = settings_.berth.stop_containers_on_exit && watched_ == nullptr;
   notifier_.Send("STOPPING=1");
   log_.Info(ending_pods_ ? "stopping: containers are ended first" : "stopping: containers go on");
   if (ending_pods_) manager_->StopAll();
@@ -226,18 +224,9 @@ void Daemon::GiveSignOfLife(os::MonoTime now) {
 
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.
 void Daemon::RemoveGroups() {
-  if (dry_run_ || beside_kubelet() || !manager_->idle()) return;
-  const std::string all = names_.Qos(QosClass::kGuaranteed);
-  const std::string tier = all.empty() ? "" : names_.FromTop(all);
-  auto moved = MoveSelf(*root_fs_, home_groups_);
-  if (moved) moved = node_->groups().qos_cgroups().RemoveAll();
-  if (!moved) {
-    log_.Warning("remove Berth's cgroups: " + moved.error().message);
-    return;
-  }
-  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_fs_, tier);
-  tree_->RemoveRoot();
-  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_fs_, names_.root());
+  if (!manager_->idle()) return;
+  if (auto removed = host_->RemoveGroups(); !removed)
+    log_.Warning("remove Berth's cgroups: " + removed.error().message);
 }
 
 }  // namespace berth::daemon

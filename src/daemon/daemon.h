@@ -11,8 +11,7 @@
 #include "api/local_api/api_server.h"
 #include "api/web/web_server.h"
 #include "base/result.h"
-#include "daemon/container_calls.h"
-#include "daemon/host_groups.h"
+#include "daemon/daemon_host.h"
 #include "daemon/local_api.h"
 #include "daemon/notify.h"
 #include "daemon/nri_front_end.h"
@@ -21,13 +20,9 @@
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
 #include "daemon/source_feed.h"
-#include "daemon/tree_status.h"
 #include "frontend/nri_agent/watched_runtime.h"
-#include "host/cgroup/cgroup.h"
-#include "host/cgroup/root_claim.h"
 #include "host/event_loop/loop.h"
 #include "host/event_loop/workers.h"
-#include "host/os/fs.h"
 #include "host/os/unique_fd.h"
 #include "host/os/work_notes.h"
 #include "host/os/write_watch.h"
@@ -37,8 +32,6 @@
 #include "node/core/node_core.h"
 #include "node/device_manager/local_plugins.h"
 #include "node/device_manager/plugin_server.h"
-#include "runtime/cri/cri_client.h"
-#include "runtime/lifecycle/runtime.h"
 #include "telemetry/events/event_log.h"
 #include "telemetry/events/log.h"
 #include "telemetry/history/history.h"
@@ -66,14 +59,12 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
-  /// Requires: OpenRuntime was called.
+  /// Requires: OpenHost was called.
   manifest::PodOptions HowPodsAreRead() const;
   Result<void> OpenSources(const std::optional<checkpoint::Saved>& saved);
   Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
-  Result<void> OpenCgroups(const Machine& machine);
-  Result<void> OpenSystemGroup();
-  Result<void> OpenRuntime();
-  Result<void> OpenCriRuntime();
+  Result<void> OpenHost(const Machine& machine, bool dry_run);
+  Result<void> OpenNriFrontEnd();
   Result<void> OpenEvents();
   void OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
   void OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
@@ -81,19 +72,11 @@ class Daemon {
   /// nullptr: there are no devices.
   device_manager::Plugins* AllPlugins() const { return with_local_ ? with_local_.get() : plugins_.get(); }
   Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved);
-  Result<void> EnforceReservations();
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
   void OpenPodResources();
   http::LostSocketTeller LostSocketTeller();
-  TreeDoor Door() const;
   Health HealthNow() const;
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
-
-  // beside a kubelet
-  bool beside_kubelet() const { return !dry_run_ && BesideKubelet(settings_); }
-  Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
-  Result<void> OpenWatchedRuntime();
-  Result<void> OpenNriFrontEnd();
 
   // daemon_publish.cc
   Result<void> OpenPublishers(const std::string& version);
@@ -101,19 +84,6 @@ class Daemon {
 
   // daemon_web.cc
   void OpenWeb();
-
-  // daemon_groups.cc
-  void KeepPlaces(os::MonoTime now);
-  void ReturnToOwnGroup();
-  void ClearRootGroup(int passes);
-  void TakeMoved(Result<SystemProcesses::Moved> moved);
-  /// Values of reserved groups that somebody changed.
-  struct ReservedEdits {
-    std::vector<std::pair<std::string, ValueLine>> list;  // by path
-    std::string problem;                                  // why a group could not be looked at
-  };
-  void RepairReserved();
-  void TakeReserved(const ReservedEdits& edits);
 
   // daemon.cc
   Result<void> WatchAll();
@@ -137,26 +107,14 @@ class Daemon {
   Settings settings_;
   Notifier notifier_;
   events::Log& log_;
-  bool dry_run_ = false;
   std::vector<std::string> start_warnings_;
-  cri::Features features_;  // of the container runtime
-  std::string runtime_name_ = "process";
 
   // Destroyed in reverse order: the API first, the state directory's lock and the loop last.
   std::unique_ptr<event_loop::Loop> loop_;
   std::unique_ptr<checkpoint::Store> store_;
   std::unique_ptr<os::WorkNotes> work_notes_;
-  std::unique_ptr<os::Fs> root_fs_;
-  std::unique_ptr<cgroup::Tree> tree_;
-  cgroup::Names names_;
-  cgroup::RootClaim claim_;
-  std::vector<std::string> home_groups_;   // where berthd was started
-  std::optional<SystemProcesses> system_;  // nullopt: systemCgroups is not set
-  std::string system_problem_;             // who could not be moved there last
-  std::vector<cgroup::ReservedGroup> reserved_;
-  std::string reserved_problem_;  // told last
-  os::MonoTime next_places_{};
-  std::unique_ptr<runtime::Runtime> runtime_;
+  std::unique_ptr<DaemonHost> host_;
+  nri_agent::WatchedRuntime* watched_ = nullptr;  // host_'s runtime, beside a kubelet
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
   std::vector<Event> untold_;              // that the history was not told yet
@@ -174,13 +132,11 @@ class Daemon {
   std::unique_ptr<event_loop::Workers> probes_;         // ask containers how they are; likewise
   std::unique_ptr<event_loop::Workers> publish_calls_;  // null: nothing is published
   std::vector<std::unique_ptr<node_publisher::Publisher>> publishers_;
-  std::unique_ptr<ContainerCalls> calls_;                  // null: no container runtime
   std::unique_ptr<pod_resources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
   std::unique_ptr<LocalApi> api_;                          // looks at what the above counted
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
   std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
-  nri_agent::WatchedRuntime* watched_ = nullptr;  // runtime_, beside a kubelet
   std::unique_ptr<NriFrontEnd> nri_;              // null: Berth runs the pods
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell

@@ -5,31 +5,17 @@
 #include <set>
 #include <utility>
 
-#include "base/quantity.h"
 #include "base/text.h"
-#include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
-#include "daemon/dry_run.h"
 #include "daemon/event_list.h"
-#include "daemon/host_check.h"
-#include "daemon/host_groups.h"
-#include "daemon/kept_reservations.h"
 #include "daemon/machine_fingerprint.h"
 #include "daemon/machine_looks.h"
-#include "daemon/node_storage.h"
-#include "daemon/own_group.h"
-#include "daemon/reserved_groups.h"
-#include "host/cgroup/leftover_groups.h"
-#include "host/cgroup/systemd.h"
+#include "daemon/own_host.h"
 #include "host/machine/local_hardware.h"
 #include "host/os/host.h"
 #include "host/os/lock_file.h"
 #include "host/os/node_addresses.h"
 #include "host/os/path.h"
-#include "host/seccomp/profile.h"
-#include "runtime/cri/cri_runtime.h"
-#include "runtime/process/process_runtime.h"
-#include "runtime/process/process_spec.h"
 
 namespace berth::daemon {
 namespace {
@@ -39,27 +25,12 @@ constexpr std::size_t kMostProbes = 64;       // under way at a time; each holds
 constexpr std::size_t kMostHooks = 64;        // likewise
 constexpr std::size_t kMostPluginCalls = 64;  // likewise; one for each resource
 
-Result<void> PrepareGroups(cgroup::RootClaim& claim, cgroup::Tree& tree, const cgroup::Names& names) {
-  if (names.per_qos()) BERTH_RETURN_IF_ERROR(tree.Create(names.Qos(QosClass::kGuaranteed)));
-  BERTH_RETURN_IF_ERROR(claim.Take(tree.layout(), names));
-  auto made = tree.Create(names.Own());
-  if (made) made = tree.Create(names.Runtime());
-  return made;
-}
-
-std::uint64_t LongestLog(const Settings& settings) {
-  const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
-  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::PodOptions().log_max_bytes;
-}
-
-core::NodeOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names,
-                            bool dry_run) {
+core::NodeOptions OptionsOf(const Settings& settings, const Machine& machine, DaemonHost& host) {
   core::NodeOptions out;
-  out.cgroup_names = names;
+  out.cgroup_names = host.names();
   out.cpus.partition = settings.berth.cpu_partition;
   out.pods.node_name = settings.berth.node_name;
   out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
-  if (!dry_run) out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
   out.pods.log_dir = PodLogsOf(settings);
   out.pods.seccomp_default = settings.kubelet.seccomp_default;
   const auto waiting = settings.berth.waiting.value_or(config::WaitingSettings{.max = 0, .overtakes = 0});
@@ -67,47 +38,22 @@ core::NodeOptions OptionsOf(const Settings& settings, const Machine& machine, co
   out.pods.queue.overtakes = waiting.overtakes;
   out.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
   out.pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
-  out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
-                    .capabilities = dry_run ? os::kAllCapabilities : os::OwnCapabilities(),
-                    .has_sandboxes = settings.berth.runtime == "cri" && (!dry_run || PlaysRuntime(settings)),
-                    .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
-                    .runtime_classes = settings.berth.runtime_classes,
-                    .app_armor = dry_run || os::HasAppArmor()};  // of a machine that is played it is not known
+  out.pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules");
+  out.pods.rules.unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls;
+  out.pods.rules.runtime_classes = settings.berth.runtime_classes;
+  out.pods.rules.strict_groups = host.features().strict_groups;
+  out.pods.rules.recursive_read_only = host.features().recursive_read_only;
   out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
-  const bool ours = !dry_run && !BesideKubelet(settings);
-  if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
-  if (ours) out.pods.pool = settings.berth.run_dir + "/cpus";
-  if (ours) out.pods.value_settings = settings.berth.run_dir + "/group-values";
-  if (!dry_run) out.pods.checkpoints = settings.berth.run_dir + "/pods";
-  out.pods.log_max_bytes = LongestLog(settings);
+  out.pods.log_max_bytes = LongestLogOf(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.reconcile_period;
   out.adopt_unknown = settings.berth.unknown_pods == "adopt";
   if (machine.this_host) out.machine = LooksAtMachine(settings);
   out.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
+  host.Describe(out);
   return out;
-}
-
-/// What a runtime that is played can do is not known: all that some version can.
-cri::Features FeaturesPlayed(const Settings& settings) {
-  cri::Features out{.recursive_read_only = {""},
-                    .strict_groups = true,
-                    .cni_reads_annotations = true,
-                    .cni_limits_bandwidth = true,
-                    .cdi = std::nullopt};
-  for (const auto& [name, handler] : settings.berth.runtime_classes) out.recursive_read_only.insert(handler);
-  return out;
-}
-
-/// Profiles are read anew for each start, on the thread that starts.
-runtime::SeccompCompiler SeccompOf(std::string folder) {
-  return [folder = std::move(folder)](const std::string& type, const std::string& profile,
-                                      os::CapabilitySet capabilities) {
-    return type == "Localhost" ? seccomp::Localhost(folder, profile, capabilities)
-                               : seccomp::RuntimeDefault(capabilities);
-  };
 }
 
 }  // namespace
@@ -127,7 +73,6 @@ Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings
 Result<void> Daemon::OpenAll(const std::string& version) {
   const os::WallTime started_at = os::SystemClock().Wall();
   BERTH_TRY(NodeParts parts, LoadNode(settings_));
-  dry_run_ = parts.dry_run;
   start_warnings_ = settings_.warnings;
   start_warnings_.insert(start_warnings_.end(), parts.warnings.begin(), parts.warnings.end());
   BERTH_TRY(store_, checkpoint::Store::Open(settings_.berth.state_dir));
@@ -139,11 +84,10 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(hooks_, event_loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
   BERTH_TRY(plugin_calls_, event_loop::Workers::Start(*loop_, {.most_threads = kMostPluginCalls}));
   BERTH_TRY(probes_, event_loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
-  BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
-  BERTH_RETURN_IF_ERROR(OpenRuntime());
+  BERTH_RETURN_IF_ERROR(OpenHost(parts.node.machine(), parts.dry_run));
   // The runtime has the folder's lock.
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir, &start_warnings_));
-  if (!beside_kubelet()) {
+  if (watched_ == nullptr) {
     BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
     BERTH_RETURN_IF_ERROR(OpenSources(saved));
   }
@@ -151,7 +95,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
   BERTH_RETURN_IF_ERROR(OpenPublishers(version));
   BERTH_RETURN_IF_ERROR(WatchAll());
-  return beside_kubelet() ? OpenNriFrontEnd() : Result<void>();
+  return watched_ != nullptr ? OpenNriFrontEnd() : Result<void>();
 }
 
 /// Of servers' threads to the loop. The servers end before it.
@@ -162,25 +106,6 @@ http::LostSocketTeller Daemon::LostSocketTeller() {
                               : "the socket " + socket + " is lost, nobody can connect there: " + again.error().message;
     loop_->Post("lost socket", [this, message = std::move(message)] { TellOfNode(true, "SocketLost", message); });
   };
-}
-
-/// The API's threads look with trees of their own.
-TreeDoor Daemon::Door() const {
-  TreeDoor out{
-      .open = nullptr,
-      .host_groups = dry_run_ ? std::vector<std::pair<std::string, std::string>>() : HostGroupsOf(settings_, names_),
-      .driver = names_.driver(),
-      .reserved = reserved_};
-  if (dry_run_)
-    out.open = [tree = tree_.get()]() -> Result<std::unique_ptr<cgroup::Tree>> {
-      return static_cast<const DryRunTree*>(tree)->Copy();
-    };
-  else
-    out.open = [layout = tree_->layout(), root = names_.root()]() -> Result<std::unique_ptr<cgroup::Tree>> {
-      BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
-      return cgroup::Tree::OpenToLook(std::move(fs), layout, root);
-    };
-  return out;
 }
 
 /// Thread: the loop's.
@@ -198,10 +123,8 @@ Health Daemon::HealthNow() const {
 Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at) {
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
-                    .runtime = dry_run_ ? "dry-run" : runtime_name_,
-                    .runtime_endpoint = calls_             ? calls_->socket()
-                                        : beside_kubelet() ? settings_.berth.nri_socket
-                                                           : "",
+                    .runtime = host_->runtime_name(),
+                    .runtime_endpoint = host_->runtime_endpoint(),
                     .pod_folder = settings_.pod_dir,
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
@@ -213,12 +136,11 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   };
   const MoveDoor move = [this](const MoveRequest& request) { return node_->MakeMove(request); };
   api_ = std::make_unique<LocalApi>(
-      *published_, *loop_, restart, move, [this] { return HealthNow(); }, Door(), history_.get(), calls_.get(),
+      *published_, *loop_, restart, move, [this] { return HealthNow(); }, host_->Door(), history_.get(), host_->calls(),
       pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
       ApplyRules{.pods = HowPodsAreRead(),
                  .node = node_->options().pods.rules,
-                 .profiles = dry_run_ ? ProfilePlaces{.seccomp = "", .app_armor = ""}
-                                      : ProfilePlaces{.seccomp = settings_.berth.seccomp_dir},
+                 .profiles = host_->profiles(),
                  .node_name = settings_.berth.node_name,
                  .cluster_domain = settings_.kubelet.cluster_domain});
   BERTH_TRY(server_, api::StartServer({.socket = settings_.berth.socket,
@@ -235,9 +157,9 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
 }
 
 manifest::PodOptions Daemon::HowPodsAreRead() const {
-  manifest::PodOptions out = PodRules(settings_, dry_run_);
-  out.cni_reads_annotations = features_.cni_reads_annotations;
-  out.cni_limits_bandwidth = features_.cni_limits_bandwidth;
+  manifest::PodOptions out = PodRules(settings_, host_->played());
+  out.cni_reads_annotations = host_->features().cni_reads_annotations;
+  out.cni_limits_bandwidth = host_->features().cni_limits_bandwidth;
   return out;
 }
 
@@ -294,7 +216,7 @@ Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) 
 Result<void> Daemon::MakePodFolder(const std::optional<checkpoint::Saved>& saved) {
   struct stat info{};
   if (::stat(settings_.pod_dir.c_str(), &info) == 0) return {};
-  BERTH_TRY(const std::vector<runtime::ContainerStatus> records, runtime_->List());
+  BERTH_TRY(const std::vector<runtime::ContainerStatus> records, host_->runtime().List());
   if ((saved && !saved->ledger.pods.empty()) || !records.empty()) {
     start_warnings_.push_back("the pod folder " + settings_.pod_dir +
                               " is missing although pods of this node are known; they stay until it is back. If they "
@@ -305,61 +227,18 @@ Result<void> Daemon::MakePodFolder(const std::optional<checkpoint::Saved>& saved
   return {};
 }
 
-Result<void> Daemon::OpenCgroups(const Machine& machine) {
-  if (dry_run_) {
-    tree_ = std::make_unique<DryRunTree>(machine);
-    return {};
+/// The one place where it is asked how berthd runs.
+Result<void> Daemon::OpenHost(const Machine& machine, bool dry_run) {
+  if (dry_run) {
+    BERTH_TRY(host_, DryRunHost::Open(settings_, machine));
+  } else if (BesideKubelet(settings_)) {
+    BERTH_TRY(std::unique_ptr<KubeletHost> host, KubeletHost::Open(settings_));
+    watched_ = &host->watched();
+    host_ = std::move(host);
+  } else {
+    BERTH_TRY(host_,
+              OwnHost::Open({.settings = settings_, .executor = *workers_, .log = log_, .warnings = start_warnings_}));
   }
-  BERTH_TRY(root_fs_, os::OpenFs("/"));
-  BERTH_TRY(std::unique_ptr<os::Fs> tree_fs, os::OpenFs("/"));
-  BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*root_fs_));
-  if (beside_kubelet()) return OpenKubeletsGroups(std::move(layout), std::move(tree_fs));
-  BERTH_TRY(const cgroup::Driver driver, FindDriver(*root_fs_, layout, settings_));
-  for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
-  BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
-  home_groups_ = CurrentGroups(layout, own);
-  BERTH_TRY(names_, NamesOf(settings_, driver));
-  HostFindings found = CheckHost(*root_fs_, settings_, layout, driver);
-  if (!found.problems.empty()) return Fail(Code::kInvalid, Join(found.problems, "\n"));
-  start_warnings_.insert(start_warnings_.end(), found.warnings.begin(), found.warnings.end());
-  BERTH_RETURN_IF_ERROR(claim_.Take(layout, names_));  // before anything is made there
-  BERTH_TRY(tree_, cgroup::OpenTree(driver, std::move(tree_fs), std::move(layout), names_.root()));
-  // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
-  BERTH_RETURN_IF_ERROR(PrepareGroups(claim_, *tree_, names_));
-  auto moved = MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs);
-  tree_->LetGo(names_.Own());  // a group for the supervisors alone is kept until berthd ends
-  BERTH_RETURN_IF_ERROR(moved);
-  return OpenSystemGroup();
-}
-
-/// Whatever the driver, files of the kernel are written: the runtime tells systemd.
-Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs) {
-  BERTH_TRY(names_, cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings_.cgroup_root, true));
-  BERTH_TRY(tree_, cgroup::OpenTree(cgroup::Driver::kCgroupfs, std::move(tree_fs), std::move(layout), names_.root()));
-  return {};
-}
-
-Result<void> Daemon::OpenRuntime() {
-  if (dry_run_) {
-    BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
-    features_ = FeaturesPlayed(settings_);
-    return {};
-  }
-  if (settings_.berth.runtime == "cri") return OpenCriRuntime();
-  if (beside_kubelet()) return OpenWatchedRuntime();
-  BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
-                                                   .shim_path = settings_.shim,
-                                                   .shim_cgroup = tree_->Dirs(names_.Runtime()),
-                                                   .executor = *workers_,
-                                                   .seccomp = SeccompOf(settings_.berth.seccomp_dir)}));
-  return {};
-}
-
-Result<void> Daemon::OpenWatchedRuntime() {
-  BERTH_TRY(std::unique_ptr<nri_agent::WatchedRuntime> watched, nri_agent::WatchedRuntime::Open());
-  watched_ = watched.get();
-  runtime_ = std::move(watched);
-  runtime_name_ = kBesideKubelet;
   return {};
 }
 
@@ -374,34 +253,6 @@ Result<void> Daemon::OpenNriFrontEnd() {
   return {};
 }
 
-Result<void> Daemon::OpenCriRuntime() {
-  BERTH_TRY(const std::string socket, cri::SocketOf(settings_.kubelet.container_runtime_endpoint));
-  BERTH_TRY(cri::OpenedRuntime opened,
-            cri::OpenCriRuntime({.socket = socket,
-                                 .cgroup_driver = std::string(cgroup::Name(names_.driver())),
-                                 .owner = settings_.cgroup_root,
-                                 .timeouts = {.usual = settings_.kubelet.runtime_request_timeout},
-                                 .log_max_bytes = LongestLog(settings_),
-                                 .log_max_files = settings_.kubelet.container_log_max_files,
-                                 .log_check = settings_.kubelet.container_log_monitor_interval,
-                                 .log_dir = PodLogsOf(settings_),
-                                 .log_links = LogLinksOf(settings_),
-                                 .pod_files = settings_.berth.state_dir + "/volumes",
-                                 .dns = {.cluster_servers = settings_.kubelet.cluster_dns,
-                                         .cluster_domain = settings_.kubelet.cluster_domain,
-                                         .resolv_conf = settings_.kubelet.resolv_conf},
-                                 .seccomp_dir = settings_.berth.seccomp_dir,
-                                 .runtime_handlers = settings_.berth.runtime_classes,
-                                 .se_linux = os::HasSeLinux()}));
-  runtime_ = std::move(opened.runtime);
-  BERTH_TRY(calls_, ContainerCalls::Open(socket));
-  features_ = std::move(opened.features);
-  runtime_name_ = opened.version.name + " " + opened.version.version;
-  for (const std::string& problem : opened.not_ready)
-    start_warnings_.push_back("the container runtime is not ready: " + problem);
-  return {};
-}
-
 Result<void> Daemon::OpenEvents() {
   const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
   BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));
@@ -412,7 +263,7 @@ Result<void> Daemon::OpenEvents() {
 
 /// A node without devices goes on: what cannot be opened is somebody else's, or wrong in its settings.
 void Daemon::OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
-  if (dry_run_ || beside_kubelet()) return;
+  if (!host_->runs_pods()) return;
   OpenPlugins(machine, saved);
   if (settings_.berth.local_devices.empty()) return;
   if (const auto opened = OpenLocalDevices(); !opened)
@@ -421,7 +272,7 @@ void Daemon::OpenDevices(const Machine& machine, const std::optional<checkpoint:
 
 Result<void> Daemon::OpenLocalDevices() {
   const std::vector<LocalDeviceRule>& rules = settings_.berth.local_devices;
-  BERTH_TRY(LocalHardware hardware, machine::ReadLocalHardware(*root_fs_, rules));
+  BERTH_TRY(LocalHardware hardware, machine::ReadLocalHardware(*host_->root(), rules));
   BERTH_TRY(with_local_, device_manager::WithLocalDevices(plugins_.get(), rules, std::move(hardware)));
   return {};
 }
@@ -450,16 +301,11 @@ void Daemon::OpenPlugins(const Machine& machine, const std::optional<checkpoint:
 Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
   OpenDevices(node.machine(), saved);
-  core::NodeOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
+  core::NodeOptions options = OptionsOf(settings_, node.machine(), *host_);
   options.pods.work_notes = work_notes_.get();
-  options.pods.rules.strict_groups = features_.strict_groups;
-  options.pods.rules.recursive_read_only = features_.recursive_read_only;
-  options.beside_kubelet = beside_kubelet();
-  if (options.beside_kubelet)
-    options.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
   node_ = std::make_unique<core::Node>(core::NodeParts{.store = *store_,
-                                                       .tree = *tree_,
-                                                       .runtime = *runtime_,
+                                                       .tree = host_->tree(),
+                                                       .runtime = host_->runtime(),
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
@@ -468,28 +314,10 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
   manager_ = std::make_unique<PodManager>(
       *node_, pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
   OpenWriters();
-  if (runtime_->makes_groups())
-    node_->groups().pod_groups().set_on_removed(
-        [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
+  host_->Connect(*node_);
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
-  return dry_run_ || beside_kubelet() ? Result<void>() : EnforceReservations();
-}
-
-Result<void> Daemon::EnforceReservations() {
-  BERTH_TRY(reserved_, node_->groups().ReservedGroups());
-  const std::string node = "node/" + settings_.berth.node_name;
-  KeptReservations kept(settings_.berth.run_dir + "/reserved-groups", names_.driver(), reserved_);
-  for (std::string& problem : kept.GiveBack([] { return os::OpenFs("/"); }, tree_->layout()))
-    events_->Warning("FailedNodeAllocatableEnforcement", node, std::move(problem));
-  for (const cgroup::ReservedGroup& group : reserved_) {
-    BERTH_TRY([[maybe_unused]] const auto changed, EnforceReserved("/", tree_->layout(), names_.driver(), group));
-    events_->Normal("NodeAllocatableEnforced", node, "updated limits on " + group.what + " cgroup " + group.group);
-  }
-  if (auto saved = kept.Enforced(); !saved)
-    events_->Warning("FailedNodeAllocatableEnforcement", node,
-                     "keep what is reserved for groups of the host: " + saved.error().message);
-  return {};
+  return host_->EnforceReservations();
 }
 
 }  // namespace berth::daemon

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/problems.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "config/kubelet_reader.h"
 #include "daemon/fit_config.h"
@@ -171,6 +172,12 @@ std::string PodLogsOf(const Settings& settings) {
 
 std::string LogLinksOf(const Settings& settings) {
   return settings.berth.log_dir.empty() ? "/var/log/containers" : settings.berth.log_dir + "/containers";
+}
+
+std::uint64_t LongestLogOf(const Settings& settings) {
+  constexpr std::uint64_t kUsual = 10U << 20;
+  const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
+  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : kUsual;
 }
 
 pod_sources::HttpOptions UrlOptions(const Settings& settings) {

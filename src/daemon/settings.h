@@ -3,6 +3,7 @@
 #define BERTH_DAEMON_SETTINGS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,8 @@ inline bool BesideKubelet(const Settings& settings) { return settings.berth.runt
 /// Folder of the pods' output, and of the links to it.
 std::string PodLogsOf(const Settings& settings);
 std::string LogLinksOf(const Settings& settings);
+/// Bytes after which a container's log is rotated.
+std::uint64_t LongestLogOf(const Settings& settings);
 
 /// Of staticPodURL. Requires: it is set.
 pod_sources::HttpOptions UrlOptions(const Settings& settings);

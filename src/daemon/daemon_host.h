@@ -1,0 +1,115 @@
+// Host of a daemon: whose cgroups and containers it works with: this machine's own, those of a kubelet, or ones in
+// memory.
+#ifndef BERTH_DAEMON_DAEMON_HOST_H_
+#define BERTH_DAEMON_DAEMON_HOST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/apply_check.h"
+#include "daemon/container_calls.h"
+#include "daemon/settings.h"
+#include "daemon/tree_status.h"
+#include "frontend/nri_agent/watched_runtime.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/os/clock.h"
+#include "host/os/fs.h"
+#include "model/machine.h"
+#include "node/core/node_core.h"
+#include "runtime/cri/cri_client.h"
+#include "runtime/lifecycle/runtime.h"
+
+namespace berth::daemon {
+
+/// Destroyed after everything that works with its tree and its runtime. Thread: the loop's only, but for Door().
+class DaemonHost {
+ public:
+  DaemonHost(const DaemonHost&) = delete;
+  DaemonHost& operator=(const DaemonHost&) = delete;
+  virtual ~DaemonHost() = default;
+
+  cgroup::Tree& tree() { return *tree_; }
+  const cgroup::Names& names() const { return names_; }  ///< of the tree's root
+  runtime::Runtime& runtime() { return *runtime_; }
+  /// As berthd's status says it.
+  const std::string& runtime_name() const { return runtime_name_; }
+  const std::string& runtime_endpoint() const { return runtime_endpoint_; }  ///< its socket; "": there is none
+  const cri::Features& features() const { return features_; }                ///< of the container runtime
+  ContainerCalls* calls() { return calls_.get(); }                           ///< nullptr: no container runtime
+  const ProfilePlaces& profiles() const { return profiles_; }
+  /// The file system "/"; nullptr: nothing of a host is touched.
+  os::Fs* root() { return root_.get(); }
+  bool played() const { return root_ == nullptr; }
+  /// Its pods are Berth's: so are the devices they get.
+  virtual bool runs_pods() const { return false; }
+
+  /// What the node core has to know of it.
+  virtual void Describe(core::NodeOptions& out) const = 0;
+  /// The node was made of tree and runtime, and not recovered yet; it outlives what is called below.
+  virtual void Connect(core::Node&) {}
+  /// The node was recovered: groups of the host get what is reserved for them. Errors: as EnforceReserved.
+  virtual Result<void> EnforceReservations() { return {}; }
+  /// Puts berthd and the host's processes back into their groups, where that is due.
+  virtual void KeepPlaces(os::MonoTime) {}
+  virtual os::MonoTime next_places() const { return os::MonoTime::max(); }
+  /// At the end, when nothing runs any more: leaves no group behind. Errors: the first that occurred.
+  virtual Result<void> RemoveGroups() { return {}; }
+  /// For the API's threads, which look with trees of their own.
+  virtual TreeDoor Door() const = 0;
+
+ protected:
+  DaemonHost() = default;
+  /// A door to the groups of a real host.
+  TreeDoor DoorToHost(const Settings& settings) const;
+
+  std::unique_ptr<os::Fs> root_;
+  std::unique_ptr<cgroup::Tree> tree_;
+  cgroup::Names names_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+  std::string runtime_name_ = "process";
+  std::string runtime_endpoint_;
+  cri::Features features_;
+  ProfilePlaces profiles_;
+  std::unique_ptr<ContainerCalls> calls_;
+};
+
+/// Groups and containers in memory.
+class DryRunHost final : public DaemonHost {
+ public:
+  static Result<std::unique_ptr<DryRunHost>> Open(const Settings& settings, const Machine& machine);
+
+  void Describe(core::NodeOptions& out) const override;
+  TreeDoor Door() const override;
+
+ private:
+  explicit DryRunHost(const Settings& settings) : settings_(settings) {}
+
+  const Settings& settings_;
+};
+
+/// A node whose kubelet runs the pods: of their groups Berth writes CPUs and memory nodes, and nothing else.
+class KubeletHost final : public DaemonHost {
+ public:
+  /// `settings` outlive it.
+  static Result<std::unique_ptr<KubeletHost>> Open(const Settings& settings);
+
+  nri_agent::WatchedRuntime& watched() { return *watched_; }  ///< runtime()
+  void Describe(core::NodeOptions& out) const override;
+  TreeDoor Door() const override { return DoorToHost(settings_); }
+
+ private:
+  explicit KubeletHost(const Settings& settings) : settings_(settings) {}
+
+  const Settings& settings_;
+  nri_agent::WatchedRuntime* watched_ = nullptr;
+};
+
+/// What Describe says on a real host, whoever runs its pods.
+void DescribeHost(const Settings& settings, core::NodeOptions& out);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_DAEMON_HOST_H_
