@@ -91,7 +91,7 @@ Result<std::unique_ptr<KubeletHost>> KubeletHost::Open(const Settings& settings)
 
 void KubeletHost::Describe(core::NodeOptions& out) const {
   DescribeHost(settings_, out);
-  out.beside_kubelet = true;
+  out.owns_pods = false;
   out.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
 }
 

@@ -45,7 +45,7 @@ struct NriAllocatorTest : ::testing::Test {
     watched = *std::move(opened);
     host.steps.set_check([] {});
     core::NodeOptions node_options = host.options;
-    node_options.beside_kubelet = true;
+    node_options.owns_pods = false;
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
                                             host.node, node_options);
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));

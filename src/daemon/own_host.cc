@@ -156,7 +156,7 @@ Result<void> OwnHost::EnforceReservations() {
   }
   if (auto saved = kept.Enforced(); !saved)
     event_log().Warning("FailedNodeAllocatableEnforcement", node,
-                     "keep what is reserved for groups of the host: " + saved.error().message);
+                        "keep what is reserved for groups of the host: " + saved.error().message);
   return {};
 }
 
@@ -208,7 +208,7 @@ void OwnHost::RepairReserved() {
 void OwnHost::TakeReserved(const ReservedEdits& edits) {
   for (const auto& [path, line] : edits.list)
     event_log().Warning("CgroupRepaired", "cgroup" + path,
-                     fmt::format("{} was {}, must be {}; put right", line.file, line.found, line.wanted));
+                        fmt::format("{} was {}, must be {}; put right", line.file, line.found, line.wanted));
   if (!edits.problem.empty() && edits.problem != reserved_problem_)
     event_log().Warning("FailedNodeAllocatableEnforcement", "node/" + settings_.berth.node_name, edits.problem);
   reserved_problem_ = edits.problem;
@@ -248,7 +248,7 @@ void OwnHost::TakeMoved(Result<SystemProcesses::Moved> moved) {
   } else {
     if (moved->count > 0)
       event_log().Normal("SystemProcessesMoved", object,
-                      fmt::format("{} processes were moved here from the root cgroup", moved->count));
+                         fmt::format("{} processes were moved here from the root cgroup", moved->count));
     const std::size_t count = moved->refused.size();
     moved->refused.resize(std::min(count, kMostNamed));
     if (count > 0) problem = fmt::format("{} processes stay in the root cgroup: {}", count, Join(moved->refused, "; "));

@@ -70,8 +70,7 @@ void PeriodicChecks::ForgetGone() {
     if (!uids.contains(uid)) gone.push_back(uid);
   for (const std::string& uid : gone) sync_loop_.cleanup().ForgetRecords(uid);
   parts_.runtime.Retain(uids);
-  if (!parts_.groups.site().beside_kubelet())
-    parts_.checkpoints.Retain(uids);  // a runtime says later which pods are there
+  if (parts_.groups.site().owns_pods()) parts_.checkpoints.Retain(uids);  // a runtime says later which pods are there
   sync_loop_.cleanup().RemoveOrphan();
 }
 

@@ -124,7 +124,7 @@ Result<void> Cpusets::MoveMemories(const Ledger& ledger) {
 
 /// Whether the runtime has made groups that were not known.
 Result<bool> Cpusets::FindMore(const Ledger& ledger) {
-  if (!site_.runtime_makes_groups()) return false;
+  if (site_.owns_containers()) return false;
   const std::size_t before = table_.containers().size();
   for (const auto& [uid, path] : std::map(table_.pods())) BERTH_RETURN_IF_ERROR(runtime_groups_.Find(uid, ledger));
   return table_.containers().size() != before;

@@ -24,8 +24,7 @@ Result<void> Discovery::Find(const Ledger& ledger, const std::set<std::string>& 
 
 /// Groups of pods taken over from elsewhere are called as their runtime called them.
 Result<void> Discovery::KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger) {
-  if (site_.runtime_makes_groups() && !table_.IdsOf(record.uid).empty())
-    return runtime_groups_.Find(record.uid, ledger);
+  if (!site_.owns_containers() && !table_.IdsOf(record.uid).empty()) return runtime_groups_.Find(record.uid, ledger);
   BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));
   for (const std::string& group : groups) {
     const std::string path = fmt::format("{}/{}", pod_path, group);
@@ -38,7 +37,7 @@ Result<void> Discovery::KnowPartial(const std::string& pod_path, const PodRecord
 }
 
 Result<void> Discovery::KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger) {
-  if (site_.runtime_makes_groups()) return runtime_groups_.Find(uid, ledger);
+  if (!site_.owns_containers()) return runtime_groups_.Find(uid, ledger);
   BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));
   for (const std::string& group : groups)
     if (auto container = site_.names().ContainerName(uid, group))

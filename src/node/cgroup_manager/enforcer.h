@@ -39,7 +39,8 @@ inline constexpr std::string_view kOwnGroup = "berth";
 class Enforcer {
  public:
   /// `tree` must outlive this; `names` are those of its root.
-  Enforcer(cgroup::Tree& tree, const allocator::Node& node, cgroup::Names names = {});
+  Enforcer(cgroup::Tree& tree, const allocator::Node& node, cgroup::Names names = {},
+           Ownership ownership = Ownership::kAll);
 
   /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
   /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are

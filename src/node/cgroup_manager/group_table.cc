@@ -84,7 +84,7 @@ std::string GroupTable::PodPathOf(const Pod& pod) const {
 
 std::string GroupTable::ContainerPathOf(const Pod& pod, std::string_view container) const {
   const std::string above = PodPathOf(pod);
-  if (site_.runtime_makes_groups())
+  if (!site_.owns_containers())
     if (const std::string* const found = FindContainer(above, pod.uid, container)) return *found;
   return site_.names().Container(above, container);
 }

@@ -166,7 +166,7 @@ void Planner::PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) cons
 
 std::vector<PlannedGroup> Planner::PlanPod(const Pod& pod, const Ledger& ledger) const {
   std::vector<PlannedGroup> out;
-  if (!site_.beside_kubelet() && table_.pods().contains(pod.uid)) AddPod(pod, ledger, out);
+  if (site_.owns_pods() && table_.pods().contains(pod.uid)) AddPod(pod, ledger, out);
   for (PlannedGroup& group : out)
     group.values = cgroup::WithControllersOf(site_.tree().layout(), std::move(group.values));
   return out;
@@ -174,10 +174,10 @@ std::vector<PlannedGroup> Planner::PlanPod(const Pod& pod, const Ledger& ledger)
 
 std::vector<PlannedGroup> Planner::Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const {
   std::vector<PlannedGroup> out;
-  if (!site_.beside_kubelet()) PlanTiers(ledger, out);
+  if (site_.owns_pods()) PlanTiers(ledger, out);
   std::set<std::string> known;
   for (const Pod* pod : pods) {
-    if (site_.beside_kubelet()) break;
+    if (!site_.owns_pods()) break;
     if (!table_.pods().contains(pod->uid) || !known.insert(pod->uid).second) continue;
     AddPod(*pod, ledger, out);
   }
@@ -185,7 +185,7 @@ std::vector<PlannedGroup> Planner::Plan(const Ledger& ledger, const std::vector<
     if (known.contains(group.uid)) continue;
     PlannedGroup only_cpus{.path = path, .what = "container " + group.container, .values = {}, .why = {}};
     only_cpus.values.cpus = CpusOf(group, ledger);
-    if (site_.beside_kubelet()) only_cpus.values.mems = NodesOf(group, ledger);
+    if (!site_.owns_pods()) only_cpus.values.mems = NodesOf(group, ledger);
     out.push_back(std::move(only_cpus));
   }
   PlanOwn(ledger, out);

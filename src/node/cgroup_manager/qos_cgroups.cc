@@ -12,7 +12,7 @@ namespace berth::cgroup_manager {
 
 Result<void> QosCgroups::Make(const Ledger& ledger) {
   BERTH_RETURN_IF_ERROR(site_.ReadSettings());
-  if (site_.beside_kubelet()) return {};
+  if (!site_.owns_pods()) return {};
   BERTH_RETURN_IF_ERROR(MakeOwn());
   return MakeTiers(ledger);
 }

@@ -45,7 +45,7 @@ Result<void> RuntimeGroups::FindAmong(const std::string& uid, const std::vector<
 
 Result<void> RuntimeGroups::Finish(const Pod& pod, const Container& container, std::string_view id,
                                    const Ledger& ledger) {
-  if (site_.beside_kubelet()) return {};
+  if (!site_.owns_pods()) return {};
   const auto group = std::ranges::find_if(table_.containers(), [&](const auto& entry) {
     return entry.second.uid == pod.uid && entry.first.find(id) != std::string::npos;
   });
@@ -59,7 +59,7 @@ Result<void> RuntimeGroups::Finish(const Pod& pod, const Container& container, s
 
 Result<std::map<std::string, std::string>> RuntimeGroups::FindUnknown(const Ledger& ledger) {
   std::map<std::string, std::string> out;
-  if (!site_.runtime_makes_groups()) return out;
+  if (site_.owns_containers()) return out;
   for (const auto& [uid, pod_path] : table_.pods()) {
     BERTH_RETURN_IF_ERROR(Find(uid, ledger));
     BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));

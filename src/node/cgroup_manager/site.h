@@ -3,6 +3,7 @@
 #define BERTH_NODE_CGROUP_MANAGER_SITE_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,13 +18,19 @@
 
 namespace berth::cgroup_manager {
 
+/// Which groups below the tree's root are Berth's: it makes them, says all that they hold, and removes them.
+enum class Ownership : std::uint8_t {
+  kAll,   ///< those of tiers, pods and containers
+  kPods,  ///< those of tiers and pods; a runtime makes those of containers, and names them after ids
+  kNone,  ///< a kubelet makes them: of containers CPUs and memory nodes are written, and nothing else
+};
+
 /// What is known of a site beside tree and node.
 struct SiteFacts {
   cgroup::Names names;
   cgroup::ValueOptions options{};
   cgroup::NodeShares shares{};
-  bool runtime_makes_groups = false;
-  bool beside_kubelet = false;
+  Ownership ownership = Ownership::kAll;
   bool has_own_groups = false;
 };
 
@@ -50,14 +57,10 @@ class Site {
     });
   }
 
-  /// The runtime makes containers' groups itself, below a pod's and named after ids. Before anything else.
-  void set_runtime_makes_groups() { facts_.runtime_makes_groups = true; }
-  bool runtime_makes_groups() const { return facts_.runtime_makes_groups; }
-
-  /// A kubelet makes the groups of pods and says what they hold: Berth writes CPUs and memory nodes of containers, and
-  /// nothing else. Before anything else.
-  void set_beside_kubelet() { facts_.beside_kubelet = true; }
-  bool beside_kubelet() const { return facts_.beside_kubelet; }
+  /// Groups of tiers and pods are Berth's.
+  bool owns_pods() const { return facts_.ownership != Ownership::kNone; }
+  /// Those of containers are.
+  bool owns_containers() const { return facts_.ownership == Ownership::kAll; }
 
   /// Works out options and shares. Errors: of reading what values depend on.
   Result<void> ReadSettings();
@@ -70,12 +73,12 @@ class Site {
   /// Whether a group lies below the class Burstable or BestEffort.
   bool BelowTier(std::string_view path) const;
   /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
-  bool BelowPoolTier(std::string_view path) const { return v2() && !beside_kubelet() && BelowTier(path); }
+  bool BelowPoolTier(std::string_view path) const { return v2() && owns_pods() && BelowTier(path); }
   /// Whether a pod's group has a cpuset of its own, what its containers may use: those of pods that may have CPUs of
   /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
   /// at once, on v1 by moving its processes there. These must be nobody else's.
   bool KeepsPodToItsCpus(std::string_view pod_path) const {
-    return !beside_kubelet() && (facts_.runtime_makes_groups || !BelowTier(pod_path));
+    return owns_pods() && (!owns_containers() || !BelowTier(pod_path));
   }
   /// The call that failed with this is only under way, and to be repeated (cgroup::Tree::WaitBehind).
   bool IsUnderWay(const Error& error) const { return error.code == Code::kBusy && tree_.asking(); }

@@ -11,6 +11,12 @@ namespace {
 /// In one move: the kernel migrates before a write returns, and the loop does nothing else meanwhile.
 constexpr Bytes kMostMigrated = GiB(1);
 
+cgroup_manager::Ownership OwnershipOf(const NodeOptions& options, const runtime::Runtime& runtime) {
+  using enum cgroup_manager::Ownership;
+  if (!options.owns_pods) return kNone;
+  return runtime.makes_groups() ? kPods : kAll;
+}
+
 }  // namespace
 
 Node::Node(const NodeParts& parts, const allocator::Node& node, NodeOptions options)
@@ -20,7 +26,7 @@ Node::Node(const NodeParts& parts, const allocator::Node& node, NodeOptions opti
                    {.node_name = options_.pods.node_name,
                     .boot_id = options_.boot.boot_id,
                     .machine_fingerprint = options_.boot.machine_fingerprint}),
-      groups_(parts.tree, node, options_.cgroup_names),
+      groups_(parts.tree, node, options_.cgroup_names, OwnershipOf(options_, parts.runtime)),
       records_(parts.runtime, parts.clock),
       checkpoints_(options_.pods.checkpoints, options_.boot.boot_id),
       devices_(parts.plugins),
@@ -48,8 +54,6 @@ Result<void> Node::Recover(const std::optional<checkpoint::Saved>& saved, os::Mo
   runtime::Runtime& runtime = shared_.runtime;
   auto statuses = runtime.List();
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
-  if (runtime.makes_groups()) groups_.site().set_runtime_makes_groups();
-  if (options_.beside_kubelet) groups_.site().set_beside_kubelet();
   for (std::string& problem : checkpoints_.Load())
     shared_.events.Warning("PodTimesNotKept", shared_.ObjectOfNode(), std::move(problem));
   recovery_.TakeLedger(saved, options_.boot, *statuses);

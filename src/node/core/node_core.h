@@ -42,8 +42,8 @@ struct NodeOptions {
   bool adopt_unknown = false;
   /// Longest time for which pods are worked on before others are served; one step may last longer.
   os::Millis slice{10};
-  /// A kubelet runs the pods (frontend/nri_agent): their CPUs and memory nodes are Berth's to write, and nothing else.
-  bool beside_kubelet = false;
+  /// The groups of pods are Berth's; else a kubelet's (cgroup_manager::Ownership).
+  bool owns_pods = true;
 };
 
 /// What a node works with; all outlive it. None of the executor's ends may come when it is gone.

@@ -29,7 +29,7 @@ std::string WriterOf(const std::map<std::string, std::string>& writers, std::str
 }  // namespace
 
 void CpuReconciler::Begin(os::MonoTime now) {
-  if (!parts_.groups.site().beside_kubelet()) UsePartitions();
+  if (parts_.groups.site().owns_pods()) UsePartitions();
   FollowCpus();
   next_check_ = now;
 }

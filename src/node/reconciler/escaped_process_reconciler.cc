@@ -42,7 +42,7 @@ std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() co
     for (const auto& [container, status] : statuses) {
       if (status.state != runtime::ContainerState::kRunning) continue;
       std::string path = table.ContainerPathOf(managed->second.pod, container);
-      if (parts_.runtime.makes_groups() && !table.containers().contains(path)) continue;
+      if (!parts_.groups.site().owns_containers() && !table.containers().contains(path)) continue;
       std::vector<std::string> dirs = parts_.tree.Dirs(path).dirs;
       if (dirs.empty()) continue;  // only played
       cgroup::Home home{.path = parts_.groups.site().names().FromTop(path), .main_pid = status.pid};
@@ -78,7 +78,8 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
       TakenCpus(parts_.allocations.ledger()).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
   event_loop::Submit<std::vector<Seen>>(
       parts_.executor, "strays",
-      [shared, threads, layout = parts_.tree.layout(), before = seen_, may_move = !parts_.runtime.makes_groups()] {
+      [shared, threads, layout = parts_.tree.layout(), before = seen_,
+       may_move = parts_.groups.site().owns_containers()] {
         return LookAndReturn(layout, *shared, threads, before, may_move);
       },
       [this, alive = std::weak_ptr(alive_), shared, take](const Result<std::vector<Seen>>& seen) {

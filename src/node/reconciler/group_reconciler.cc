@@ -8,7 +8,7 @@
 namespace berth::reconciler {
 
 void GroupReconciler::LookForForeignGroups() {
-  if (parts_.groups.site().beside_kubelet()) return;  // they are the kubelet's
+  if (!parts_.groups.site().owns_pods()) return;  // they are the kubelet's
   const auto foreign = parts_.groups.discovery().FindForeign();
   if (!foreign) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), foreign.error().message);
   std::erase_if(foreign_groups_,
@@ -33,7 +33,7 @@ void GroupReconciler::TakeOver(const std::string& path) {
 
 /// A group that is there at two looks is no container of ours that is just being made.
 void GroupReconciler::LookForForeignContainers() {
-  if (parts_.groups.site().beside_kubelet()) return;
+  if (!parts_.groups.site().owns_pods()) return;
   const auto unknown = parts_.groups.runtime_groups().FindUnknown(parts_.allocations.ledger());
   if (!unknown) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), unknown.error().message);
   std::map<std::string, bool> seen;

@@ -52,7 +52,7 @@ bool PoolReconciler::Apply(os::MonoTime now, const os::Slice& slice) {
     return true;
   }
   const PoolTries* const tries = TriesOf(state_);
-  if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && tries != nullptr &&
+  if (applied.error().code == Code::kBusy && !parts_.groups.site().owns_containers() && tries != nullptr &&
       tries->looks < kLooks) {
     Move(pool_event::LookAgain{now + kBetweenLooks});
     return true;
@@ -96,7 +96,7 @@ Result<bool> PoolReconciler::PutInForce(const os::Slice& slice) {
   }
   BERTH_RETURN_IF_ERROR(parts_.groups.qos_cgroups().Update(ledger));
   BERTH_RETURN_IF_ERROR(TellMixed(ledger));
-  if (!parts_.runtime.makes_groups()) return true;
+  if (parts_.groups.site().owns_containers()) return true;
   BERTH_TRY(const auto cpus, parts_.groups.pod_groups().CpusNow(ledger));
   parts_.runtime.SetCpus(cpus);
   return true;

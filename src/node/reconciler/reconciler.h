@@ -57,8 +57,6 @@ class Reconciler {
   const PressureReconciler& pressure() const { return pressure_; }
 
  private:
-  bool BesideKubelet() const { return parts_.groups.site().beside_kubelet(); }
-
   pods::Parts parts_;
   PoolReconciler pool_;
   CpuReconciler cpus_;

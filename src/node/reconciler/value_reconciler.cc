@@ -61,7 +61,7 @@ void ValueReconciler::LookAtAll(os::MonoTime now) {
 
 /// A look that is under way ends here: this one is of everything.
 void ValueReconciler::NodeChanged() {
-  if (!parts_.groups.site().beside_kubelet()) Begin({}, true);
+  if (parts_.groups.site().owns_pods()) Begin({}, true);
 }
 
 void ValueReconciler::Begin(std::set<std::string> only, bool quiet) {

@@ -61,7 +61,7 @@ Pod PodFromRecord(const PodRecord& record) {
 
 void StartupRecovery::TakeLedger(const std::optional<checkpoint::Saved>& saved, const ThisBoot& boot,
                                  const std::vector<runtime::ContainerStatus>& statuses) {
-  if (!saved && parts_.groups.site().beside_kubelet())  // the runtime says what there is when it is joined
+  if (!saved && !parts_.groups.site().owns_pods())  // the runtime says what there is when it is joined
     return parts_.allocations.Open(parts_.allocations.node().EmptyLedger(), false);
   if (!saved) return MakeLedgerAnew(statuses);
   const std::string object = parts_.ObjectOfNode();
@@ -83,7 +83,7 @@ void StartupRecovery::MakeLedgerAnew(const std::vector<runtime::ContainerStatus>
   const std::string object = parts_.ObjectOfNode();
   auto running = cgroup::ObserveRunning(parts_.tree, parts_.groups.site().names());
   if (!running) parts_.events.Warning("LedgerRebuilt", object, "cannot see what runs: " + running.error().message);
-  if (running && parts_.runtime.makes_groups()) NameByIds(*running, statuses);
+  if (running && !parts_.groups.site().owns_containers()) NameByIds(*running, statuses);
   const auto own = parts_.tree.ReadCpus(parts_.groups.site().names().Own());
   checkpoint::LedgerImport made =
       checkpoint::RebuildLedger(parts_.allocations.node().EmptyLedger(), parts_.allocations.node().reserved_cpus(),
@@ -129,7 +129,7 @@ int StartupRecovery::LastAttempt(const std::string& uid, std::string_view contai
 /// Their ends could not be told, so they are taken for ended, and their processes are ended before the next start,
 /// which counts as a restart.
 void StartupRecovery::TakeLost() {
-  if (parts_.runtime.makes_groups() || parts_.groups.site().beside_kubelet()) return;
+  if (!parts_.groups.site().owns_containers()) return;
   for (const auto& [uid, record] : parts_.allocations.ledger().pods) {
     if (record.partial) continue;
     const Pod pod = PodFromRecord(record);
@@ -188,7 +188,7 @@ std::vector<std::string> StartupRecovery::GroupsOfOtherRuntime(const PodRecord& 
   for (const std::string& group : parts_.tree.Children(pod->second).value_or(std::vector<std::string>())) {
     const auto name = parts_.groups.site().names().ContainerName(record.uid, group);
     const bool named_by_berth = name && FindPlacement(record, *name) != nullptr;
-    if (named_by_berth != parts_.runtime.makes_groups()) continue;
+    if (named_by_berth == parts_.groups.site().owns_containers()) continue;
     const auto pids = parts_.tree.Pids(pod->second + "/" + group);
     if (!pids || !pids->empty()) out.push_back(group);
   }
@@ -209,7 +209,7 @@ void StartupRecovery::EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRe
 
 void StartupRecovery::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
-  if (parts_.groups.site().beside_kubelet()) return managed.Move(pods::pod_event::Watch());
+  if (!parts_.groups.site().owns_pods()) return managed.Move(pods::pod_event::Watch());
   if (!IsForeign(record)) return EndIfOfOtherRuntime(managed, record, now);
   managed.Move(pods::pod_event::Watch{
       {.reason = "ForeignContainers",
@@ -219,7 +219,7 @@ void StartupRecovery::AddRecorded(const PodRecord& record, os::MonoTime now) {
 }
 
 void StartupRecovery::EndForeign(os::MonoTime now) {
-  if (parts_.groups.site().beside_kubelet()) return;  // the runtime tells
+  if (!parts_.groups.site().owns_pods()) return;  // the runtime tells
   for (auto& [uid, managed] : parts_.pods) {
     if (!managed.Is<pods::Foreign>()) continue;
     const auto record = parts_.allocations.ledger().pods.find(uid);
