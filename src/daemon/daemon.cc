@@ -109,7 +109,7 @@ Result<void> Daemon::Run() {
   manager_->StopProbes();
   if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
     log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
-  if (publish_calls_ && !publish_calls_->Stop(kLastWork)) log_.Warning("a call to the API server did not end in time");
+  if (publishers_ && !publishers_->Stop(kLastWork)) log_.Warning("a call to the API server did not end in time");
   if (workers_->Stop(kLastWork)) {
     host_->tree().WaitHere();
     RemoveGroups();
@@ -126,7 +126,7 @@ void Daemon::EndCalls() {
   if (nri_) nri_->Leave();
   if (host_ && host_->calls() != nullptr) host_->calls()->GiveUp();
   if (plugins_) plugins_->GiveUp();
-  for (const auto& publisher : publishers_) publisher->GiveUp();
+  if (publishers_) publishers_->GiveUp();
 }
 
 /// Others see what the loop has done at the end of a turn, or a moment later while it goes on at once. The history
@@ -135,7 +135,7 @@ void Daemon::Publish() {
   const os::MonoTime now = os::SystemClock().Now();
   if (!stopping_ && manager_->next_due() <= now && now < next_publishing_) return;
   if (auto state = snapshots_->Build()) {
-    TellPublishers(state);
+    if (publishers_) publishers_->Publish(state);
     published_->Put(std::move(state));
   }
   const os::MonoTime::duration took = os::SystemClock().Now() - now;

@@ -11,6 +11,7 @@
 #include "api/local_api/api_server.h"
 #include "api/web/web_server.h"
 #include "base/result.h"
+#include "daemon/cluster_publishers.h"
 #include "daemon/daemon_host.h"
 #include "daemon/local_api.h"
 #include "daemon/notify.h"
@@ -26,7 +27,6 @@
 #include "host/os/unique_fd.h"
 #include "host/os/work_notes.h"
 #include "host/os/write_watch.h"
-#include "kubernetes/node_publisher/publisher.h"
 #include "kubernetes/pod_resources/pod_resources_service.h"
 #include "node/checkpoint/store.h"
 #include "node/core/node_core.h"
@@ -65,6 +65,7 @@ class Daemon {
   Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenHost(const Machine& machine, bool dry_run);
   Result<void> OpenNriFrontEnd();
+  Result<void> OpenPublishers(const std::string& version);
   Result<void> OpenEvents();
   void OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
   void OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
@@ -77,10 +78,6 @@ class Daemon {
   http::LostSocketTeller LostSocketTeller();
   Health HealthNow() const;
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
-
-  // daemon_publish.cc
-  Result<void> OpenPublishers(const std::string& version);
-  void TellPublishers(const std::shared_ptr<const LoopState>& state);
 
   // daemon_web.cc
   void OpenWeb();
@@ -126,12 +123,11 @@ class Daemon {
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<event_loop::Workers> workers_;        // their jobs and ends are of the parts above
-  std::unique_ptr<event_loop::Workers> hooks_;          // run containers' hooks; likewise
-  std::unique_ptr<event_loop::Workers> plugin_calls_;   // ask device plug-ins; likewise
-  std::unique_ptr<event_loop::Workers> probes_;         // ask containers how they are; likewise
-  std::unique_ptr<event_loop::Workers> publish_calls_;  // null: nothing is published
-  std::vector<std::unique_ptr<node_publisher::Publisher>> publishers_;
+  std::unique_ptr<event_loop::Workers> workers_;           // their jobs and ends are of the parts above
+  std::unique_ptr<event_loop::Workers> hooks_;             // run containers' hooks; likewise
+  std::unique_ptr<event_loop::Workers> plugin_calls_;      // ask device plug-ins; likewise
+  std::unique_ptr<event_loop::Workers> probes_;            // ask containers how they are; likewise
+  std::unique_ptr<ClusterPublishers> publishers_;          // null: nothing is published
   std::unique_ptr<pod_resources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
   std::unique_ptr<LocalApi> api_;                          // looks at what the above counted
   std::unique_ptr<http::Server> server_;

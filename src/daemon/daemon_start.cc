@@ -253,6 +253,19 @@ Result<void> Daemon::OpenNriFrontEnd() {
   return {};
 }
 
+Result<void> Daemon::OpenPublishers(const std::string& version) {
+  if (!settings_.berth.publish) return {};
+  BERTH_TRY(publishers_,
+            ClusterPublishers::Open(*settings_.berth.publish, settings_.berth.node_name, version, *loop_,
+                                    [this](bool warning, const std::string& reason, const std::string& message) {
+                                      TellOfNode(warning, reason, message);
+                                    }));
+  snapshots_->AddWarnings([this] { return publishers_->Warnings(); });
+  snapshots_->set_published([this] { return publishers_->Figures(); });
+  publishers_->Publish(published_->Get());
+  return {};
+}
+
 Result<void> Daemon::OpenEvents() {
   const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
   BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));

@@ -1,0 +1,56 @@
+// Publishers of a node to its cluster: what is written there, when the node has changed. Design:
+// docs/design/publish.md.
+#ifndef BERTH_DAEMON_CLUSTER_PUBLISHERS_H_
+#define BERTH_DAEMON_CLUSTER_PUBLISHERS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/berth_config.h"
+#include "daemon/snapshot_builder.h"
+#include "host/event_loop/loop.h"
+#include "host/event_loop/workers.h"
+#include "host/os/clock.h"
+#include "kubernetes/node_publisher/publisher.h"
+#include "model/node_figures.h"
+
+namespace berth::daemon {
+
+/// Thread: the loop's only.
+class ClusterPublishers {
+ public:
+  /// For people, about the node.
+  using Teller = std::function<void(bool warning, const std::string& reason, const std::string& message)>;
+
+  /// Those that `settings` name, kept by `loop`, which outlives them. An API server or a kubeconfig that is not there
+  /// yet keeps nobody waiting: files are read by the jobs that write. Errors: of starting threads.
+  static Result<std::unique_ptr<ClusterPublishers>> Open(const config::PublishSettings& settings,
+                                                         const std::string& node, const std::string& version,
+                                                         event_loop::Loop& loop, const Teller& tell);
+  ClusterPublishers(const ClusterPublishers&) = delete;
+  ClusterPublishers& operator=(const ClusterPublishers&) = delete;
+
+  /// The node has changed.
+  void Publish(const std::shared_ptr<const LoopState>& state);
+  /// What an operator should know now, a sentence each.
+  std::vector<std::string> Warnings() const;
+  std::map<std::string, PublishFigures> Figures() const;
+  /// Calls under way come back at once, and no more are made.
+  void GiveUp();
+  /// False: a call did not end within `patience`.
+  bool Stop(os::Millis patience) { return calls_->Stop(patience); }
+
+ private:
+  ClusterPublishers() = default;
+
+  std::unique_ptr<event_loop::Workers> calls_;
+  std::vector<std::unique_ptr<node_publisher::Publisher>> publishers_;
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_CLUSTER_PUBLISHERS_H_
