@@ -6,6 +6,7 @@
 #include "daemon/host_groups.h"
 #include "daemon/node_storage.h"
 #include "host/cgroup/systemd.h"
+#include "host/os/capabilities.h"
 #include "host/os/host.h"
 
 namespace berth::daemon {

@@ -24,7 +24,8 @@
 
 namespace berth::daemon {
 
-/// Destroyed after everything that works with its tree and its runtime. Thread: the loop's only, but for Door().
+/// Destroyed after everything that works with its tree and its runtime. Thread: the loop's only, but for what Door()
+/// returns.
 class DaemonHost {
  public:
   DaemonHost(const DaemonHost&) = delete;
@@ -79,6 +80,7 @@ class DaemonHost {
 /// Groups and containers in memory.
 class DryRunHost final : public DaemonHost {
  public:
+  /// `settings` outlive it. Errors: as eventfd(2).
   static Result<std::unique_ptr<DryRunHost>> Open(const Settings& settings, const Machine& machine);
 
   void Describe(core::NodeOptions& out) const override;

@@ -227,7 +227,6 @@ Result<void> Daemon::MakePodFolder(const std::optional<checkpoint::Saved>& saved
   return {};
 }
 
-/// The one place where it is asked how berthd runs.
 Result<void> Daemon::OpenHost(const Machine& machine, bool dry_run) {
   if (dry_run) {
     BERTH_TRY(host_, DryRunHost::Open(settings_, machine));

@@ -46,6 +46,7 @@ struct NriAllocatorTest : ::testing::Test {
     host.steps.set_check([] {});
     core::NodeOptions node_options = host.options;
     node_options.owns_pods = false;
+    node_options.slice /= 5;
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
                                             host.node, node_options);
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));

@@ -36,7 +36,8 @@ struct NriFrontEndParts {
 /// Thread: the loop's only.
 class NriFrontEnd {
  public:
-  /// Tells the loop what it waits for, and joins the runtime as soon as that listens.
+  /// Tells the loop what it waits for, and joins the runtime as soon as that listens. Errors: of starting threads; the
+  /// loop must not turn any more then.
   static Result<std::unique_ptr<NriFrontEnd>> Open(const NriFrontEndParts& parts);
   NriFrontEnd(const NriFrontEnd&) = delete;
   NriFrontEnd& operator=(const NriFrontEnd&) = delete;
@@ -59,9 +60,9 @@ class NriFrontEnd {
   void JoinAnew();
 
   NriFrontEndParts parts_;
-  nri_agent::NriAllocator agent_;
   std::optional<nri_agent::NewGroups> new_groups_;  // nullopt: the kernel does not tell
-  std::unique_ptr<PodSpecs> pod_specs_;             // null: no API server is asked for them
+  nri_agent::NriAllocator agent_;
+  std::unique_ptr<PodSpecs> pod_specs_;  // null: no API server is asked for them
   nri_agent::LoopHandler loop_handler_;
   std::unique_ptr<nri::Plugin> plugin_;
 };

@@ -19,7 +19,8 @@
 
 namespace berth::daemon {
 
-/// What it is opened with; all but `warnings` outlive it.
+/// What it is opened with. `settings` outlive it; none of the executor's ends may come when it is gone; `log` and
+/// `warnings` are used in Open only.
 struct OwnHostParts {
   const Settings& settings;
   event_loop::Executor& executor;
@@ -29,6 +30,8 @@ struct OwnHostParts {
 
 class OwnHost final : public DaemonHost {
  public:
+  ~OwnHost() override { runtime_.reset(); }  // while the claim is held
+
   /// Claims the cgroup root, moves this process into its own group, and opens the runtime. Nothing that runs is
   /// touched. Errors: kInUse (another berthd), kInvalid (settings), kPermission, kUnsupported, kIo.
   static Result<std::unique_ptr<OwnHost>> Open(const OwnHostParts& parts);

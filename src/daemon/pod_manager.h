@@ -1,4 +1,4 @@
-// The node's pods without the loop: joins what keeps the ledger, drives pods, writes cgroups and reconciles them.
+// Pod manager, without the loop: when the node core is reconciled, and Berth's own pods are driven.
 // Design: docs/design/daemon.md.
 //
 // Level-triggered: whatever happened, Sync compares what is wanted, what the ledger holds and what runs, and does the

@@ -24,6 +24,7 @@
 #include "manifest/name_validation.h"
 #include "model/machine_change.h"
 #include "node/eviction/thresholds.h"
+#include "node/pods/parts.h"
 #include "rpc/http/listener.h"
 
 namespace berth::daemon {
@@ -175,9 +176,8 @@ std::string LogLinksOf(const Settings& settings) {
 }
 
 std::uint64_t LongestLogOf(const Settings& settings) {
-  constexpr std::uint64_t kUsual = 10U << 20;
   const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
-  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : kUsual;
+  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::PodOptions().log_max_bytes;
 }
 
 pod_sources::HttpOptions UrlOptions(const Settings& settings) {

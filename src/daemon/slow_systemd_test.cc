@@ -84,7 +84,7 @@ struct SlowSystemdTest : testing::Test {
     };
     for (const auto& [uid, path] : table.pods()) add(path);
     for (const auto& [path, group] : table.containers()) add(path);
-    manager.OnWrites(std::move(writes), os::SystemClock().Now());
+    core.OnWrites(std::move(writes), os::SystemClock().Now());
   }
   std::string Said(std::string_view reason) const {
     std::string out;

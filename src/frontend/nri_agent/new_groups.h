@@ -35,8 +35,7 @@ class NewGroups {
   /// Begin.
   void Settle() { settled_ = true; }
   void End();
-  /// Whether groups that were there at Begin are known, while nothing else asks about those that come; nullopt: before
-  /// Begin, after End, and since Settle.
+  /// For tests: of the last Begin; nullopt: before it, after End, and since Settle.
   std::optional<bool> all_known() const { return begun_ && !settled_ ? std::optional(all_known_) : std::nullopt; }
   int fd() const { return watch_.fd(); }  ///< readable when Take has something
   void Take();

@@ -172,7 +172,7 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
   node_.Changed();
   const auto pod = parts_.pods.find(uid);
   if (!saved) {
-    if (own) node_.pool().Changed();  // narrow_ahead was for nothing
+    if (own) node_.pool().Changed();  // NarrowAhead was for nothing
     if (pod != parts_.pods.end())
       pod->second.Move(pods::pod_event::Watch{{.reason = "LedgerNotSaved", .message = saved.error().message}});
     if (const TrackedPod* const known = tracked_.Find(uid); own && known != nullptr)

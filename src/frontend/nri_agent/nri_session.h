@@ -13,10 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "allocator/engine.h"
 #include "frontend/nri_agent/device_reports.h"
 #include "host/os/clock.h"
-#include "model/ledger.h"
 #include "node/ledger/placement_batch.h"
 #include "rpc/nri/handler.h"
 

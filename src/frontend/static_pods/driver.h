@@ -16,7 +16,8 @@
 
 namespace berth::pods {
 
-/// Thread: the loop's only.
+/// No container with CPUs of its own is started while the kernel does not keep everybody else off them
+/// (PoolReconciler::in_force). Thread: the loop's only.
 class Driver {
  public:
   /// `hooks` runs what containers want done at their start and end. All outlive this.

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "allocator/testing/builders.h"
+#include "node/checkpoint/store.h"
 #include "testing/fixtures.h"
 #include "testing/queued_executor.h"
 
@@ -130,7 +132,7 @@ TEST_F(PlacementBatchTest, MoreThanOneChangeMeanwhileEndsIt) {
 
 TEST_F(PlacementBatchTest, DevicesOfAKubeletAreNotInTheRecord) {
   PlacementRequest request = Asking("db", "2");
-  request.inputs.devices["example.com/gpu"] = {{.id = "g0", .nodes = NodeSet{0}}};
+  request.inputs.devices["example.com/gpu"] = {{.id = "g0", .nodes = NodeSet{NumaId{0}}}};
   request.pod.containers.front().resources.limits.emplace("example.com/gpu", *Quantity::Parse("1"));
   request.kubelets = QosClass::kBurstable;
   const Decision decided = Decide(allocations.node(), allocations.newest(), request, nullptr);
