@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/codec/codec.h"
+#include "model/kubelet_version.h"
 #include "model/promises.h"
 #include "node/checkpoint/kubelet_devices.h"
 #include "node/checkpoint/kubelet_files.h"
@@ -19,8 +20,10 @@ using namespace berth;
 void Use(const Ledger& ledger) {
   static_cast<void>(Contradictions(ledger));
   static_cast<void>(checkpoint::VerifyRunning(ledger, {}, {}, std::set<std::string>{}));
-  static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger)));
-  static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger)));
+  for (const KubeletVersion version : kKubeletVersions) {
+    static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger, version)));
+    static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger, version)));
+  }
   static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportDeviceState(ledger)));
 }
 

@@ -1,4 +1,5 @@
 // The commands about the node, bound to their options.
+#include "base/text.h"
 #include "berth/diff_command.h"
 #include "berth/events_command.h"
 #include "berth/images_command.h"
@@ -8,9 +9,17 @@
 #include "berth/state_command.h"
 #include "berth/top_command.h"
 #include "berth/tree_command.h"
+#include "model/kubelet_version.h"
 
 namespace berth::cli {
 namespace {
+
+/// As the choices of an option.
+std::string KubeletVersions() {
+  std::vector<std::string> names;
+  for (const KubeletVersion version : kKubeletVersions) names.emplace_back(Name(version));
+  return Join(names, "|");
+}
 
 Command MapCommand() {
   return {
@@ -226,12 +235,15 @@ Command StateCommand() {
           "show prints a ledger or a state file of a kubelet; verify checks every promise on files, or on the "
           "running node with its cgroups when none is named; import makes a ledger from a kubelet's files, "
           "keeping its running containers where they are (berthd must not run); export writes the files a "
-          "kubelet would have.",
+          "kubelet would have: in the formats of 1.36, which later kubelets read too, or in those of "
+          "--kubelet-version. Files are read in the formats of every version.",
       .examples = {{"state verify", "is every promise kept on this node?"},
                    {"state verify /var/lib/berth", "are the files sound?"},
                    {"state show /var/lib/kubelet/cpu_manager_state", "who holds what, checksum verified"},
                    {"state import --kubelet-dir /var/lib/kubelet", "take over a node that ran a kubelet"},
-                   {"state export --to /tmp/kubelet", "what a kubelet would have written"}},
+                   {"state export --to /tmp/kubelet", "what a kubelet would have written"},
+                   {"state export --to /tmp/kubelet --kubelet-version 1.37",
+                    "and what one of version 1.37 would have"}},
       .statuses = "1 also when a promise is broken or a file is damaged (verify)",
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<StateOptions>();
@@ -243,11 +255,17 @@ Command StateCommand() {
             ->type_name("FILE")
             ->default_str("/var/lib/kubelet");
         app.add_option("--to", options->to, "Where to write (export)")->type_name("FILE");
+        auto version = std::make_shared<std::string>(Name(options->kubelet_version));
+        AddChoice(app, "--kubelet-version", *version, KubeletVersions(), "Whose file formats to write (export)")
+            ->default_str(*version);
         app.add_option("--cgroup-root", options->cgroup_root, "Where pods run; none: do not look (import)")
             ->type_name("CGROUP")
             ->default_str("/");
         app.add_flag("--force", options->force, "Replace a ledger that has pods (import)");
-        return [options](const Session& session) { return RunState(*options, session); };
+        return [options, version](const Session& session) {
+          options->kubelet_version = ParseKubeletVersion(*version).value_or(options->kubelet_version);
+          return RunState(*options, session);
+        };
       }};
 }
 

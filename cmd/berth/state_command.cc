@@ -23,7 +23,7 @@ bool IsFolder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// By what stands in it: the kubelet's files do not say what they are.
+/// By what stands in it: the kubelet's files do not say what they are. Field names may stand in a text within a file.
 Result<Ledger> ParseAnyState(const std::string& text) {
   if (text.starts_with("berth-ledger")) {
     BERTH_TRY(checkpoint::Saved saved, checkpoint::DecodeSaved(text));
@@ -32,9 +32,9 @@ Result<Ledger> ParseAnyState(const std::string& text) {
   checkpoint::KubeletFiles files;
   if (text.contains("\"PodDeviceEntries\"")) {
     BERTH_TRY(files.devices, checkpoint::ParseKubeletDeviceState(text));
-  } else if (text.contains("\"machineState\"")) {
+  } else if (text.contains("machineState")) {
     BERTH_TRY(files.memory, checkpoint::ParseKubeletMemoryState(text));
-  } else if (text.contains("\"defaultCpuSet\"")) {
+  } else if (text.contains("defaultCpuSet")) {
     BERTH_TRY(files.cpu, checkpoint::ParseKubeletCpuState(text));
   } else {
     return Fail(Code::kCorrupt, "this is neither a ledger nor a state file of a kubelet, or its beginning is lost");

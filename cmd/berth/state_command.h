@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "berth/command_context.h"
+#include "model/kubelet_version.h"
 #include "model/ledger.h"
 
 namespace berth::cli {
@@ -16,9 +17,10 @@ struct StateOptions {
   std::vector<std::string> files;  ///< show, verify: state files or folders with them; "": see state_dir
   std::string state_dir;           ///< "": the running berthd for show, verify, export; its usual place for import
   std::string kubelet_dir = "/var/lib/kubelet";
-  std::string to;                 ///< export: folder
-  std::string cgroup_root = "/";  ///< import: where pods run; "none": do not look
-  bool force = false;             ///< import: replace a ledger that has pods
+  std::string to;                                          ///< export: folder
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< export: whose file formats
+  std::string cgroup_root = "/";                           ///< import: where pods run; "none": do not look
+  bool force = false;                                      ///< import: replace a ledger that has pods
 };
 
 int RunState(const StateOptions& options, const Session& session);

@@ -7,6 +7,7 @@
 #include "host/cgroup/observe.h"
 #include "host/os/fs.h"
 #include "host/os/lock_file.h"
+#include "model/kubelet_version.h"
 #include "node/checkpoint/kubelet_devices.h"
 #include "node/checkpoint/kubelet_files.h"
 #include "node/checkpoint/ledger_import.h"
@@ -87,9 +88,11 @@ Result<std::vector<std::string>> Export(const StateOptions& options, const Sessi
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.to, 0755));
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(options.to));
   BERTH_RETURN_IF_ERROR(fs->MakeDir(kDeviceFolder));
-  BERTH_RETURN_IF_ERROR(fs->Replace(kCpuFile, checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger))));
+  const KubeletVersion version = options.kubelet_version;
   BERTH_RETURN_IF_ERROR(
-      fs->Replace(kMemoryFile, checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger))));
+      fs->Replace(kCpuFile, checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger, version))));
+  BERTH_RETURN_IF_ERROR(
+      fs->Replace(kMemoryFile, checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger, version))));
   BERTH_RETURN_IF_ERROR(
       fs->Replace(kDeviceFile, checkpoint::FormatKubeletState(checkpoint::ExportDeviceState(ledger, inventory))));
   std::vector<std::string> out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/kubelet_version.h"
 #include "node/checkpoint/kubelet_files.h"
 #include "simulator/offline/start_containers.h"
 
@@ -129,9 +130,9 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     result.leaked.push_back(node.HasLeakedDevices());
   }
   result.json["cpu_manager_state"] =
-      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(node.ledger())));
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(node.ledger(), KubeletVersion::k1_36)));
   result.json["memory_manager_state"] =
-      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(node.ledger())));
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(node.ledger(), KubeletVersion::k1_36)));
 }
 
 void Run(const MergeCase& merge, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {

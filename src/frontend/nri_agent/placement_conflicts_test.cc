@@ -49,6 +49,19 @@ TEST_F(PlacementConflictsTest, OneWithTheStaticPolicyIsNamedWithTheCure) {
   EXPECT_THAT(yields.Problem(), HasSubstr("leaves all containers alone"));
 }
 
+TEST_F(PlacementConflictsTest, OfAFileWithDataOnlyDataSaysWhatTheKubeletDoes) {
+  constexpr const char* kData =
+      R"("data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-7\"}","dataChecksum":3294586087})";
+  Write("cpu_manager_state", R"({"policyName":"none","defaultCpuSet":"","checksum":1353318690,)" + std::string(kData));
+  EXPECT_THAT(ReadKubeletPlaces(folder.path()).files, ElementsAre(folder / "cpu_manager_state"));
+  Write("cpu_manager_state",
+        R"({"policyName":"none","defaultCpuSet":"","checksum":1353318690,"data":"{}","dataChecksum":1})");
+  const KubeletPlaces damaged = ReadKubeletPlaces(folder.path());
+  EXPECT_THAT(damaged.files, IsEmpty());
+  EXPECT_THAT(damaged.unread, ElementsAre(folder / "cpu_manager_state"));
+  EXPECT_THAT(damaged.problem, HasSubstr("dataChecksum"));
+}
+
 TEST_F(PlacementConflictsTest, AFileThatCannotBeReadIsNoReasonToStepAside) {
   Write("cpu_manager_state", "junk");
   PlacementConflicts conflicts(true);

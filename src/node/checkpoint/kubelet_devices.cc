@@ -194,8 +194,9 @@ Result<KubeletDeviceState> ParseKubeletDeviceState(std::string_view text) {
   if (const auto field = ForeignField(*data))
     return Fail(Code::kUnsupported, "the device checkpoint has a field \"" + Printable(*field) +
                                         "\" and a checksum of no version known here: it was written by another version "
-                                        "of the kubelet");
-  return Fail(Code::kCorrupt, "the device checkpoint is damaged: its checksum does not fit its content");
+                                        "of the kubelet; update Berth");
+  return Fail(Code::kCorrupt,
+              "the device checkpoint is damaged: its Checksum does not fit Data" + std::string(kDamagedFileCure));
 }
 
 KubeletDeviceState ExportDeviceState(const Ledger& ledger, const DeviceInventory& inventory) {

@@ -10,7 +10,8 @@
 
 namespace berth::checkpoint {
 
-/// What the dump depends on beside the fields.
+/// What the dump depends on beside the fields. Files with `data` have the dump of the oldest version here: their
+/// checksum covers what stands beside it.
 struct CpuDump {
   std::string_view type = "CPUManagerCheckpoint";
   bool entries_by_id = false;  ///< V1: container id -> CPUs
@@ -20,6 +21,10 @@ struct MemoryDump {
   std::string_view type = "MemoryManagerCheckpoint";
   bool pod_entries = false;  ///< V2
 };
+
+/// Ends a message about a damaged file.
+inline constexpr std::string_view kDamagedFileCure =
+    "; restore the file from a copy, or drain the node and remove the file";
 
 /// Member of an object by the reader's rule: any case, the last one wins. nullptr: absent.
 const codec::Json* Member(const codec::Json& object, std::string_view name);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <span>
+#include <utility>
 
 #include "api/codec/codec.h"
 #include "base/text.h"
@@ -15,15 +14,44 @@ namespace {
 using codec::Json;
 
 std::unexpected<Error> Damaged(const std::string& what) {
-  return Fail(Code::kCorrupt, "not a sound kubelet state file: " + what);
+  return Fail(Code::kCorrupt, "not a sound kubelet state file: " + what + std::string(kDamagedFileCure));
 }
 
 bool AbsentOrNull(const Json* value) { return value == nullptr || value->is_null(); }
 
-std::string Finish(Json file, const std::string& dump) {
-  file["checksum"] = Fnv1a(dump);
-  return EscapeLikeTheKubelet(codec::FormatJson(file));
-}
+// ---- the formats ----
+
+template <class FileVersion, class DumpForm>
+struct FileFormat {
+  FileVersion version;
+  DumpForm dump{};                    ///< what the field checksum is computed over
+  bool checksum_may_be_zero = false;  ///< a checksum of 0, or none, is accepted
+  bool data = false;  ///< the field `data` holds everything as text, with pod entries and its own checksum
+};
+
+/// In the order of reading. A version is written by its first row.
+constexpr auto kCpuFormats = std::to_array<FileFormat<KubeletCpuVersion, CpuDump>>({
+    {.version = KubeletCpuVersion::kV4, .data = true},
+    {.version = KubeletCpuVersion::kV3, .dump = {.pod_entries = true}},
+    {.version = KubeletCpuVersion::kV2, .checksum_may_be_zero = true},
+    {.version = KubeletCpuVersion::kV2, .dump = {.type = "CPUManagerCheckpointV2"}, .checksum_may_be_zero = true},
+    {.version = KubeletCpuVersion::kV1, .dump = {.entries_by_id = true}, .checksum_may_be_zero = true},
+});
+constexpr auto kMemoryFormats = std::to_array<FileFormat<KubeletMemoryVersion, MemoryDump>>({
+    {.version = KubeletMemoryVersion::kV3, .data = true},
+    {.version = KubeletMemoryVersion::kV2, .dump = {.pod_entries = true}},
+    {.version = KubeletMemoryVersion::kV1, .checksum_may_be_zero = true},
+    {.version = KubeletMemoryVersion::kV1, .dump = {.type = "MemoryManagerCheckpointV1"}, .checksum_may_be_zero = true},
+});
+
+constexpr const char* kPodEntries = "podEntries";
+
+constexpr bool HasPods(const auto& format) { return format.dump.pod_entries || format.data; }
+
+const auto& FormatsOf(const KubeletCpuState&) { return kCpuFormats; }
+const auto& FormatsOf(const KubeletMemoryState&) { return kMemoryFormats; }
+
+std::uint32_t DataChecksum(const std::string& data) { return Fnv1a("(string)" + data); }
 
 // ---- reading: types of the fields ----
 
@@ -58,55 +86,108 @@ Result<CpuSet> CpuList(const Json& value, const std::string& where) {
   return *std::move(cpus);
 }
 
-/// The file's JSON. Errors: kCorrupt.
-Result<Json> ReadObject(std::string_view text) {
-  auto json = codec::ParseJson(text, "the file");
-  if (!json) return Fail(Code::kCorrupt, json.error().message);
-  if (!json->is_object()) return Damaged("the top level is not an object");
+/// Errors: kCorrupt.
+Result<Json> ReadObject(std::string_view text, std::string_view what) {
+  auto json = codec::ParseJson(text, what);
+  if (!json) return Fail(Code::kCorrupt, json.error().message + std::string(kDamagedFileCure));
+  if (!json->is_object()) return Damaged("the top level of " + std::string(what) + " is not an object");
   return *std::move(json);
 }
 
-Result<std::uint32_t> ReadChecksum(const Json& file) {
-  BERTH_TRY(const std::int64_t number, NumberField(file, "checksum"));
-  if (number < 0 || number > 0xffffffffLL) return Damaged("the checksum is out of range");
+Result<std::uint32_t> ReadChecksum(const Json& file, const char* name) {
+  BERTH_TRY(const std::int64_t number, NumberField(file, name));
+  if (number < 0 || number > 0xffffffffLL) return Damaged(std::string(name) + " is out of range");
   return static_cast<std::uint32_t>(number);
 }
 
-/// For a file whose checksum fits no version.
-std::unexpected<Error> NoVersionFits(const Json& file, std::span<const std::string_view> known) {
+/// For a file that has a checksum of no version. `what` says which.
+std::unexpected<Error> NoVersionFits(const Json& file, const std::string& what) {
+  static constexpr std::array<std::string_view, 8> kFields{
+      "policyName", "defaultCpuSet", "machineState", "entries", kPodEntries, "checksum", "data", "dataChecksum"};
   for (const auto& [name, value] : file.items()) {
-    if (std::ranges::none_of(known, [&](std::string_view k) { return Member(file, k) == &value; }))
-      return Fail(Code::kUnsupported,
-                  "the kubelet state file has a field \"" + Printable(name) +
-                      "\" and a checksum of no version known here: it was written by another version of the kubelet");
+    if (std::ranges::none_of(kFields, [&](std::string_view known) { return Member(file, known) == &value; }))
+      return Fail(Code::kUnsupported, "the kubelet state file has a field \"" + Printable(name) +
+                                          "\" and a checksum of no version known here: it was written by another "
+                                          "version of the kubelet; update Berth");
   }
-  return Fail(Code::kCorrupt, "the kubelet state file is damaged: its checksum does not fit its content");
+  return Fail(Code::kCorrupt, "the kubelet state file is damaged: " + what + std::string(kDamagedFileCure));
+}
+
+/// What counts of a file.
+struct FileContent {
+  bool data = false;           ///< it stood in the file's `data`, whose checksum fits
+  std::uint32_t checksum = 0;  ///< over the fields beside `data`
+  Json json;
+};
+
+/// What stands beside `data` is for older kubelets, and may say anything.
+Result<FileContent> OpenFile(std::string_view text) {
+  FileContent out;
+  BERTH_TRY(out.json, ReadObject(text, "the file"));
+  BERTH_TRY(out.checksum, ReadChecksum(out.json, "checksum"));
+  BERTH_TRY(const std::string data, StringField(out.json, "data"));
+  BERTH_TRY(const std::uint32_t data_checksum, ReadChecksum(out.json, "dataChecksum"));
+  out.data = !data.empty() || data_checksum != 0;
+  if (!out.data) return out;
+  if (data_checksum != DataChecksum(data)) return NoVersionFits(out.json, "its dataChecksum does not fit its data");
+  BERTH_TRY(out.json, ReadObject(data, "data"));
+  return out;
+}
+
+bool HasShape(const KubeletCpuState& state, const CpuDump& dump) {
+  return dump.entries_by_id ? state.entries.empty() : state.by_container_id.empty();
+}
+bool HasShape(const KubeletMemoryState&, const MemoryDump&) { return true; }
+
+/// Fills `version`: that of the first format which fits the file. Pod entries of a format without them are kept, as
+/// the kubelet 1.36 does.
+template <class State>
+Result<void> FindVersion(const FileContent& file, State& state) {
+  const auto& formats = FormatsOf(state);
+  const auto fits = [&](const auto& format) {
+    if (format.data != file.data || !HasShape(state, format.dump)) return false;
+    if (format.data) return true;
+    return file.checksum == 0 ? format.checksum_may_be_zero : file.checksum == Fnv1a(Dump(file.json, format.dump));
+  };
+  const auto found = std::ranges::find_if(formats, fits);
+  if (found == formats.end()) return NoVersionFits(file.json, "its checksum does not fit its content");
+  const bool kept = !state.pods.empty() && !HasPods(*found);
+  state.version =
+      (kept ? std::ranges::find_if(formats, [](const auto& f) { return f.dump.pod_entries; }) : found)->version;
+  return {};
+}
+
+/// Says of an error that it is about what stands in `data`.
+template <class State>
+Result<State> InData(const FileContent& file, Result<State> state) {
+  if (state || !file.data) return state;
+  return Wrap(std::move(state).error(), "data");
 }
 
 // ---- cpu_manager_state ----
 
 /// Fills entries (by container id, or by pod and container). Errors: kCorrupt.
-Result<void> ReadCpuEntries(const Json& file, KubeletCpuState& state) {
-  BERTH_TRY(const Json* entries, ObjectField(file, "entries"));
+Result<void> ReadCpuEntries(const FileContent& file, KubeletCpuState& state) {
+  BERTH_TRY(const Json* entries, ObjectField(file.json, "entries"));
   if (entries == nullptr) return {};
   for (const auto& [key, value] : entries->items()) {
     const std::string where = "entries." + Printable(key);
-    if (value.is_string()) {
+    if (value.is_string() && !file.data) {
       BERTH_TRY(state.by_container_id[key], CpuList(value, where));
       continue;
     }
-    if (!value.is_object()) return Damaged(where + " is neither an object nor a CPU list");
+    if (!value.is_object())
+      return Damaged(where + (file.data ? " is not an object" : " is neither an object nor a CPU list"));
     auto& pod = state.entries[key];
     for (const auto& [container, cpus] : value.items()) {
       BERTH_TRY(pod[container], CpuList(cpus, where + "." + Printable(container)));
     }
   }
-  if (!state.entries.empty() && !state.by_container_id.empty()) return Damaged("entries of two formats are mixed");
   return {};
 }
 
 Result<void> ReadCpuPods(const Json& file, KubeletCpuState& state) {
-  BERTH_TRY(const Json* pods, ObjectField(file, "podEntries"));
+  BERTH_TRY(const Json* pods, ObjectField(file, kPodEntries));
   if (pods == nullptr) return {};
   for (const auto& [uid, pod] : pods->items()) {
     const std::string where = "podEntries." + Printable(uid);
@@ -117,16 +198,17 @@ Result<void> ReadCpuPods(const Json& file, KubeletCpuState& state) {
   return {};
 }
 
-/// The version whose checksum fits; tried in the kubelet's order.
-std::optional<KubeletCpuVersion> CpuVersionOf(const Json& file, const KubeletCpuState& state, std::uint32_t checksum) {
-  const auto fits = [&](const CpuDump& how) { return checksum == Fnv1a(Dump(file, how)); };
-  if (state.by_container_id.empty()) {
-    if (checksum != 0 && fits({.pod_entries = true})) return KubeletCpuVersion::kV3;
-    if (checksum == 0 || fits({}) || fits({.type = "CPUManagerCheckpointV2"}))
-      return state.pods.empty() ? KubeletCpuVersion::kV2 : KubeletCpuVersion::kV3;
-  }
-  if (state.entries.empty() && (checksum == 0 || fits({.entries_by_id = true}))) return KubeletCpuVersion::kV1;
-  return std::nullopt;
+Result<KubeletCpuState> ReadCpuState(const FileContent& file) {
+  KubeletCpuState state;
+  BERTH_TRY(state.policy, StringField(file.json, "policyName"));
+  BERTH_TRY(const std::string shared, StringField(file.json, "defaultCpuSet"));
+  BERTH_RETURN_IF_ERROR(ReadCpuEntries(file, state));
+  BERTH_RETURN_IF_ERROR(ReadCpuPods(file.json, state));
+  if (!state.by_container_id.empty() && !(state.entries.empty() && state.pods.empty()))
+    return Damaged("entries of two formats are mixed");
+  BERTH_RETURN_IF_ERROR(FindVersion(file, state));
+  BERTH_TRY(state.default_cpus, CpuList(shared, "defaultCpuSet"));
+  return state;
 }
 
 // ---- memory_manager_state ----
@@ -208,7 +290,7 @@ Result<void> ReadMemoryEntries(const Json& file, KubeletMemoryState& state) {
       }
     }
   }
-  BERTH_TRY(const Json* pods, ObjectField(file, "podEntries"));
+  BERTH_TRY(const Json* pods, ObjectField(file, kPodEntries));
   if (pods == nullptr) return {};
   for (const auto& [uid, pod] : pods->items()) {
     const std::string where = "podEntries." + Printable(uid);
@@ -219,7 +301,34 @@ Result<void> ReadMemoryEntries(const Json& file, KubeletMemoryState& state) {
   return {};
 }
 
+Result<KubeletMemoryState> ReadMemoryState(const FileContent& file) {
+  KubeletMemoryState state;
+  BERTH_TRY(state.policy, StringField(file.json, "policyName"));
+  BERTH_RETURN_IF_ERROR(ReadMachineState(file.json, state));
+  BERTH_RETURN_IF_ERROR(ReadMemoryEntries(file.json, state));
+  BERTH_RETURN_IF_ERROR(FindVersion(file, state));
+  return state;
+}
+
 // ---- writing ----
+
+template <class State>
+const auto& FormatOf(const State& state) {
+  return *std::ranges::find_if(FormatsOf(state), [&](const auto& f) { return f.version == state.version; });
+}
+
+/// `content`: the fields in the file's order, without checksums.
+std::string FileText(const Json& content, const auto& format) {
+  Json file = content;
+  if (format.data) file.erase(std::string(kPodEntries));
+  file["checksum"] = Fnv1a(Dump(file, format.dump));
+  if (format.data) {
+    const std::string data = EscapeLikeTheKubelet(codec::FormatJson(content));
+    file["data"] = data;
+    file["dataChecksum"] = DataChecksum(data);
+  }
+  return EscapeLikeTheKubelet(codec::FormatJson(file));
+}
 
 Json IdList(const NodeSet& nodes) {
   Json out = Json::array();
@@ -256,7 +365,7 @@ std::uint32_t Fnv1a(std::string_view bytes) {
 }
 
 std::string FormatKubeletState(const KubeletCpuState& state) {
-  Json file = {{"policyName", state.policy}, {"defaultCpuSet", FormatIds(state.default_cpus)}};
+  Json content = {{"policyName", state.policy}, {"defaultCpuSet", FormatIds(state.default_cpus)}};
   Json entries = Json::object();
   if (state.version == KubeletCpuVersion::kV1) {
     for (const auto& [id, cpus] : state.by_container_id) entries[id] = FormatIds(cpus);
@@ -266,87 +375,62 @@ std::string FormatKubeletState(const KubeletCpuState& state) {
       for (const auto& [name, cpus] : containers) pod[name] = FormatIds(cpus);
     }
   }
-  if (!entries.empty()) file["entries"] = std::move(entries);
-  const bool with_pods = state.version == KubeletCpuVersion::kV3;
-  if (with_pods && !state.pods.empty()) {
-    Json& pods = file["podEntries"] = Json::object();
+  if (!entries.empty()) content["entries"] = std::move(entries);
+  const auto& format = FormatOf(state);
+  if (HasPods(format) && !state.pods.empty()) {
+    Json& pods = content[kPodEntries] = Json::object();
     for (const auto& [uid, cpus] : state.pods) pods[uid] = {{"cpuSet", FormatIds(cpus)}};
   }
-  const std::string dump =
-      Dump(file, CpuDump{.entries_by_id = state.version == KubeletCpuVersion::kV1, .pod_entries = with_pods});
-  return Finish(std::move(file), dump);
+  return FileText(content, format);
 }
 
 std::string FormatKubeletState(const KubeletMemoryState& state) {
-  Json file = {{"policyName", state.policy}};
+  Json content = {{"policyName", state.policy}};
   std::map<std::string, Json> by_text;  // the file sorts node ids as strings
   for (const auto& [id, node] : state.nodes) by_text[std::to_string(Raw(id))] = NodeJson(node);
-  Json& nodes = file["machineState"] = Json::object();
+  Json& nodes = content["machineState"] = Json::object();
   for (auto& [id, node] : by_text) nodes[id] = std::move(node);
   if (!state.entries.empty()) {
-    Json& entries = file["entries"] = Json::object();
+    Json& entries = content["entries"] = Json::object();
     for (const auto& [uid, containers] : state.entries) {
       Json& pod = entries[uid] = Json::object();
       for (const auto& [name, blocks] : containers) pod[name] = BlocksJson(blocks);
     }
   }
-  const bool with_pods = state.version == KubeletMemoryVersion::kV2;
-  if (with_pods && !state.pods.empty()) {
-    Json& pods = file["podEntries"] = Json::object();
+  const auto& format = FormatOf(state);
+  if (HasPods(format) && !state.pods.empty()) {
+    Json& pods = content[kPodEntries] = Json::object();
     for (const auto& [uid, blocks] : state.pods) pods[uid] = {{"memoryBlocks", BlocksJson(blocks)}};
   }
-  const std::string dump = Dump(file, MemoryDump{.pod_entries = with_pods});
-  return Finish(std::move(file), dump);
+  return FileText(content, format);
 }
 
 Result<KubeletCpuState> ParseKubeletCpuState(std::string_view text) {
-  static constexpr std::array<std::string_view, 5> kFields{"policyName", "defaultCpuSet", "entries", "podEntries",
-                                                           "checksum"};
-  BERTH_TRY(const Json file, ReadObject(text));
-  KubeletCpuState state;
-  BERTH_TRY(state.policy, StringField(file, "policyName"));
-  BERTH_TRY(const std::string shared, StringField(file, "defaultCpuSet"));
-  BERTH_RETURN_IF_ERROR(ReadCpuEntries(file, state));
-  BERTH_RETURN_IF_ERROR(ReadCpuPods(file, state));
-  BERTH_TRY(const std::uint32_t checksum, ReadChecksum(file));
-  const auto version = CpuVersionOf(file, state, checksum);
-  if (!version) return NoVersionFits(file, kFields);
-  BERTH_TRY(state.default_cpus, CpuList(shared, "defaultCpuSet"));
-  state.version = *version;
-  return state;
+  BERTH_TRY(const FileContent file, OpenFile(text));
+  return InData(file, ReadCpuState(file));
 }
 
 Result<KubeletMemoryState> ParseKubeletMemoryState(std::string_view text) {
-  static constexpr std::array<std::string_view, 5> kFields{"policyName", "machineState", "entries", "podEntries",
-                                                           "checksum"};
-  BERTH_TRY(const Json file, ReadObject(text));
-  KubeletMemoryState state;
-  BERTH_TRY(state.policy, StringField(file, "policyName"));
-  BERTH_RETURN_IF_ERROR(ReadMachineState(file, state));
-  BERTH_RETURN_IF_ERROR(ReadMemoryEntries(file, state));
-  BERTH_TRY(const std::uint32_t checksum, ReadChecksum(file));
-  const auto fits = [&](const MemoryDump& how) { return checksum == Fnv1a(Dump(file, how)); };
-  if (checksum != 0 && fits({.pod_entries = true})) {
-    state.version = KubeletMemoryVersion::kV2;
-  } else if (checksum == 0 || fits({}) || fits({.type = "MemoryManagerCheckpointV1"})) {
-    state.version = state.pods.empty() ? KubeletMemoryVersion::kV1 : KubeletMemoryVersion::kV2;
-  } else {
-    return NoVersionFits(file, kFields);
-  }
-  return state;
+  BERTH_TRY(const FileContent file, OpenFile(text));
+  return InData(file, ReadMemoryState(file));
 }
 
 /// A kubelet knows no named pools: to it their containers run in the shared pool.
-KubeletCpuState ExportCpuState(const Ledger& ledger) {
-  KubeletCpuState out{.policy = ledger.cpu_policy, .default_cpus = ledger.shared | PooledCpus(ledger)};
+KubeletCpuState ExportCpuState(const Ledger& ledger, KubeletVersion version) {
+  KubeletCpuState out{.version = version < KubeletVersion::k1_37 ? KubeletCpuVersion::kV2 : KubeletCpuVersion::kV4,
+                      .policy = ledger.cpu_policy,
+                      .default_cpus = ledger.shared | PooledCpus(ledger)};
   for (const auto& [uid, pod] : ledger.pods)
     for (const Placement& p : pod.placements)
       if (p.cpus) out.entries[uid][p.container] = *p.cpus;
   return out;
 }
 
-KubeletMemoryState ExportMemoryState(const Ledger& ledger) {
-  KubeletMemoryState out{.policy = ledger.memory_policy, .nodes = ledger.memory};
+KubeletMemoryState ExportMemoryState(const Ledger& ledger, KubeletVersion version) {
+  KubeletMemoryState out{
+      .version = version < KubeletVersion::k1_37 ? KubeletMemoryVersion::kV1 : KubeletMemoryVersion::kV3,
+      .policy = ledger.memory_policy,
+      .nodes = ledger.memory};
   for (const auto& [uid, pod] : ledger.pods) {
     for (const Placement& p : pod.placements) {
       if (!p.memory) continue;
