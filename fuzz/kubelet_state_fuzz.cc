@@ -2,8 +2,10 @@
 // written so that it reads the same.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "api/codec/codec.h"
 #include "model/promises.h"
 #include "node/checkpoint/alloc_response.h"
 #include "node/checkpoint/kubelet_devices.h"
@@ -26,6 +28,13 @@ auto ReadTwice(std::string_view text, Parse parse) -> std::optional<typename dec
   return *state;
 }
 
+/// A file with this `data`, whose checksum fits: changed bytes seldom keep one.
+std::string FileWithData(std::string_view data) {
+  const std::string text(data);
+  return R"({"data":)" + codec::FormatJson(codec::Json(text)) + R"(,"dataChecksum":)" +
+         std::to_string(checkpoint::Fnv1a("(string)" + text)) + "}";
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -34,6 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   files.cpu = ReadTwice(text, checkpoint::ParseKubeletCpuState);
   files.memory = ReadTwice(text, checkpoint::ParseKubeletMemoryState);
   files.devices = ReadTwice(text, checkpoint::ParseKubeletDeviceState);
+  const std::string with_data = FileWithData(text);
+  static_cast<void>(ReadTwice(with_data, checkpoint::ParseKubeletCpuState));
+  static_cast<void>(ReadTwice(with_data, checkpoint::ParseKubeletMemoryState));
   const Ledger imported = checkpoint::ImportKubelet(files, {}).ledger;
   static_cast<void>(Contradictions(imported));
   // What was taken over of devices, their plugins' answers included, is written so that it is taken over the same.
