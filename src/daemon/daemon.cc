@@ -38,7 +38,7 @@ Result<void> Daemon::WatchAll() {
   if (writers_)
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
-  if (device_manager::Plugins* const plugins = AllPlugins())
+  if (device_manager::Plugins* const plugins = node_->devices().plugins())
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(plugins->event_fd(), "device plug-ins", [this](os::MonoTime) { manager_->OnDevices(); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
@@ -102,10 +102,7 @@ Result<void> Daemon::Run() {
   host_->tree().WaitBehind(*workers_, [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
-  server_.reset();
-  metrics_server_.reset();
-  web_.reset();
-  pod_resources_.reset();
+  servers_.reset();
   manager_->StopProbes();
   if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
     log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
@@ -125,7 +122,7 @@ void Daemon::EndCalls() {
   if (loop_) loop_->Close();
   if (nri_) nri_->Leave();
   if (host_ && host_->calls() != nullptr) host_->calls()->GiveUp();
-  if (plugins_) plugins_->GiveUp();
+  if (devices_) devices_->GiveUp();
   if (publishers_) publishers_->GiveUp();
 }
 

@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "api/local_api/api_server.h"
-#include "api/web/web_server.h"
 #include "base/result.h"
+#include "daemon/api_servers.h"
 #include "daemon/cluster_publishers.h"
 #include "daemon/daemon_host.h"
-#include "daemon/local_api.h"
+#include "daemon/node_devices.h"
 #include "daemon/notify.h"
 #include "daemon/nri_front_end.h"
 #include "daemon/pod_manager.h"
@@ -27,11 +26,8 @@
 #include "host/os/unique_fd.h"
 #include "host/os/work_notes.h"
 #include "host/os/write_watch.h"
-#include "kubernetes/pod_resources/pod_resources_service.h"
 #include "node/checkpoint/store.h"
 #include "node/core/node_core.h"
-#include "node/device_manager/local_plugins.h"
-#include "node/device_manager/plugin_server.h"
 #include "telemetry/events/event_log.h"
 #include "telemetry/events/log.h"
 #include "telemetry/history/history.h"
@@ -67,20 +63,10 @@ class Daemon {
   Result<void> OpenNriFrontEnd();
   Result<void> OpenPublishers(const std::string& version);
   Result<void> OpenEvents();
-  void OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
-  void OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
-  Result<void> OpenLocalDevices();
-  /// nullptr: there are no devices.
-  device_manager::Plugins* AllPlugins() const { return with_local_ ? with_local_.get() : plugins_.get(); }
   Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
-  void OpenPodResources();
   http::LostSocketTeller LostSocketTeller();
   Health HealthNow() const;
-  std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
-
-  // daemon_web.cc
-  void OpenWeb();
 
   // daemon.cc
   Result<void> WatchAll();
@@ -116,24 +102,19 @@ class Daemon {
   std::unique_ptr<events::EventLog> events_;
   std::vector<Event> untold_;              // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
-  std::unique_ptr<device_manager::PluginServer> plugins_;  // null: no folder for device plug-ins, or a kubelet has it
-  std::unique_ptr<device_manager::Plugins> with_local_;    // null: the settings name no devices
+  std::optional<NodeDevices> devices_;     // nullopt: its pods are not Berth's
   std::unique_ptr<core::Node> node_;
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<event_loop::Workers> workers_;           // their jobs and ends are of the parts above
-  std::unique_ptr<event_loop::Workers> hooks_;             // run containers' hooks; likewise
-  std::unique_ptr<event_loop::Workers> plugin_calls_;      // ask device plug-ins; likewise
-  std::unique_ptr<event_loop::Workers> probes_;            // ask containers how they are; likewise
-  std::unique_ptr<ClusterPublishers> publishers_;          // null: nothing is published
-  std::unique_ptr<pod_resources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
-  std::unique_ptr<LocalApi> api_;                          // looks at what the above counted
-  std::unique_ptr<http::Server> server_;
-  std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
-  std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
-  std::unique_ptr<NriFrontEnd> nri_;              // null: Berth runs the pods
+  std::unique_ptr<event_loop::Workers> workers_;       // their jobs and ends are of the parts above
+  std::unique_ptr<event_loop::Workers> hooks_;         // run containers' hooks; likewise
+  std::unique_ptr<event_loop::Workers> plugin_calls_;  // ask device plug-ins; likewise
+  std::unique_ptr<event_loop::Workers> probes_;        // ask containers how they are; likewise
+  std::unique_ptr<ClusterPublishers> publishers_;      // null: nothing is published
+  std::unique_ptr<ApiServers> servers_;                // look at what the above counted
+  std::unique_ptr<NriFrontEnd> nri_;                   // null: Berth runs the pods
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

@@ -11,7 +11,6 @@
 #include "daemon/machine_fingerprint.h"
 #include "daemon/machine_looks.h"
 #include "daemon/own_host.h"
-#include "host/machine/local_hardware.h"
 #include "host/os/host.h"
 #include "host/os/lock_file.h"
 #include "host/os/node_addresses.h"
@@ -130,29 +129,17 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
-  OpenPodResources();  // who finds the API finds it too
-  const RestartDoor restart = [this](const std::string& uid) {
-    return manager_->Restart(uid, os::SystemClock().Now());
-  };
-  const MoveDoor move = [this](const MoveRequest& request) { return node_->MakeMove(request); };
-  api_ = std::make_unique<LocalApi>(
-      *published_, *loop_, restart, move, [this] { return HealthNow(); }, host_->Door(), history_.get(), host_->calls(),
-      pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
-      ApplyRules{.pods = HowPodsAreRead(),
-                 .node = node_->options().pods.rules,
-                 .profiles = host_->profiles(),
-                 .node_name = settings_.berth.node_name,
-                 .cluster_domain = settings_.kubelet.cluster_domain});
-  BERTH_TRY(server_, api::StartServer({.socket = settings_.berth.socket,
-                                       .group = settings_.berth.socket_group,
-                                       .on_lost_socket = LostSocketTeller()},
-                                      *api_));
-  OpenWeb();
-  const auto metrics = config::ParseTcpAddress(settings_.berth.metrics_address);
-  if (!metrics) return {};
-  auto started = api::StartMetricsServer(metrics->address, metrics->port, *api_);
-  if (!started) return Wrap(std::move(started).error(), "metricsAddress");
-  metrics_server_ = *std::move(started);
+  BERTH_TRY(servers_, ApiServers::Open({.settings = settings_,
+                                        .loop = *loop_,
+                                        .published = *published_,
+                                        .node = *node_,
+                                        .manager = *manager_,
+                                        .host = *host_,
+                                        .history = *history_,
+                                        .log = log_,
+                                        .health = [this] { return HealthNow(); },
+                                        .pods = HowPodsAreRead(),
+                                        .on_lost_socket = LostSocketTeller()}));
   return {};
 }
 
@@ -161,28 +148,6 @@ manifest::PodOptions Daemon::HowPodsAreRead() const {
   out.cni_reads_annotations = host_->features().cni_reads_annotations;
   out.cni_limits_bandwidth = host_->features().cni_limits_bandwidth;
   return out;
-}
-
-/// Thread: any.
-std::shared_ptr<const NodeSnapshot> Daemon::NewestSnapshot() const {
-  const std::shared_ptr<const LoopState> state = published_->Get();
-  return {state, &state->node};
-}
-
-/// Who only wants to look does not keep pods from running: without its socket berthd goes on.
-void Daemon::OpenPodResources() {
-  if (settings_.berth.pod_resources_socket.empty()) return;
-  auto service = pod_resources::Service::Start(
-      {.socket = settings_.berth.pod_resources_socket,
-       .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods"),
-       .on_lost_socket = LostSocketTeller()},
-      [this] { return NewestSnapshot(); });
-  if (service) {
-    pod_resources_ = *std::move(service);
-    return;
-  }
-  events_->Warning("PodResourcesUnavailable", "node/" + settings_.berth.node_name,
-                   "the pod resources API is not served: " + service.error().message);
 }
 
 /// The folder is there in any case: the API stores its manifests in it.
@@ -273,46 +238,10 @@ Result<void> Daemon::OpenEvents() {
   return {};
 }
 
-/// A node without devices goes on: what cannot be opened is somebody else's, or wrong in its settings.
-void Daemon::OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
-  if (!host_->runs_pods()) return;
-  OpenPlugins(machine, saved);
-  if (settings_.berth.local_devices.empty()) return;
-  if (const auto opened = OpenLocalDevices(); !opened)
-    start_warnings_.push_back("no devices of localDevices: " + opened.error().message);
-}
-
-Result<void> Daemon::OpenLocalDevices() {
-  const std::vector<LocalDeviceRule>& rules = settings_.berth.local_devices;
-  BERTH_TRY(LocalHardware hardware, machine::ReadLocalHardware(*host_->root(), rules));
-  BERTH_TRY(with_local_, device_manager::WithLocalDevices(plugins_.get(), rules, std::move(hardware)));
-  return {};
-}
-
-void Daemon::OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
-  const std::string folder = config::DevicePluginDir(settings_.berth);
-  if (folder.empty()) return;
-  device_manager::ServerOptions options{.folder = folder,
-                                        .registry = device_manager::RegistryBeside(folder),
-                                        .nodes = {},
-                                        .awaited = {},
-                                        .patience = {},
-                                        .on_lost_socket = LostSocketTeller()};
-  for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
-  if (saved)
-    for (const auto& [uid, record] : saved->ledger.pods)
-      for (const Placement& placement : record.placements)
-        for (const DeviceAssignment& devices : placement.devices) options.awaited.insert(devices.resource);
-  auto opened = device_manager::PluginServer::Start(std::move(options));
-  if (opened)
-    plugins_ = *std::move(opened);
-  else
-    start_warnings_.push_back("no devices of plug-ins: " + opened.error().message);
-}
-
 Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
-  OpenDevices(node.machine(), saved);
+  if (host_->runs_pods())
+    devices_.emplace(settings_, node.machine(), *host_->root(), saved, LostSocketTeller(), start_warnings_);
   core::NodeOptions options = OptionsOf(settings_, node.machine(), *host_);
   options.pods.work_notes = work_notes_.get();
   node_ = std::make_unique<core::Node>(core::NodeParts{.store = *store_,
@@ -321,7 +250,7 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
-                                                       .plugins = AllPlugins()},
+                                                       .plugins = devices_ ? devices_->plugins() : nullptr},
                                        node, std::move(options));
   manager_ = std::make_unique<PodManager>(
       *node_, pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
