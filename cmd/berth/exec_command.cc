@@ -2,9 +2,9 @@
 
 #include <chrono>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "berth/pod_name.h"
-#include "manifest/duration.h"
 
 namespace berth::cli {
 namespace {
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 Result<seconds> ParseTimeout(const std::string& text) {
   constexpr seconds kLongest{86'400};
   const auto number = ParseDecimal<std::int64_t>(text);
-  const auto duration = manifest::ParseDuration(number ? text + "s" : text);
+  const auto duration = ParseDuration(number ? text + "s" : text);
   if (duration)
     if (const auto limit = std::chrono::ceil<seconds>(*duration); limit > seconds(0) && limit <= kLongest) return limit;
   return Fail(Code::kInvalid, "--timeout " + Printable(text) + ": must be a time like 30s or 5m, at most 24h");

@@ -3,18 +3,16 @@
 
 #include <algorithm>
 
+#include "base/name_validation.h"
 #include "base/text.h"
 #include "config/config_file.h"
 #include "config/local_device_reader.h"
 #include "config/own_rules_reader.h"
-#include "manifest/name_validation.h"
 
 namespace berth::config {
 namespace {
 
-using manifest::CheckSubdomainName;
 using manifest::Document;
-using manifest::IsIpAddress;
 using manifest::Node;
 using manifest::Object;
 using manifest::Path;

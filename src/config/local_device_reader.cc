@@ -9,14 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 
 namespace berth::config {
 namespace {
 
-using manifest::InvalidValue;
-using manifest::IsQualifiedName;
 using manifest::Node;
 using manifest::Object;
 using manifest::Path;

@@ -6,15 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 #include "model/pod_wishes.h"
 
 namespace berth::config {
 namespace {
 
-using manifest::CheckLabelName;
-using manifest::InvalidValue;
 using manifest::Node;
 using manifest::Object;
 using manifest::Path;

@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "daemon/settings.h"
 #include "frontend/static_pods/device_plugin_calls.h"
 #include "frontend/static_pods/device_questions.h"
-#include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "node/pods/node_rules.h"
 #include "rpc/http/call.h"
@@ -112,7 +112,7 @@ offline::LiveNode LiveNodeFor(const LoopState& state, const pods::NodeRules& rul
 }  // namespace
 
 Result<os::WallTime> ParseSince(std::string_view text, os::WallTime now) {
-  if (const auto duration = manifest::ParseDuration(text); duration && !text.starts_with('-')) return now - *duration;
+  if (const auto duration = ParseDuration(text); duration && !text.starts_with('-')) return now - *duration;
   if (const auto time = ParseTime(text)) return *time;
   return Fail(Code::kInvalid, fmt::format("since={}: must be a time like 2026-01-02T03:04:05Z or a duration like 10m",
                                           Printable(text)));

@@ -10,6 +10,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/problems.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -21,7 +22,6 @@
 #include "host/os/host.h"
 #include "host/os/input.h"
 #include "host/os/path.h"
-#include "manifest/name_validation.h"
 #include "model/machine_change.h"
 #include "node/eviction/thresholds.h"
 #include "node/pods/parts.h"
@@ -79,7 +79,7 @@ Result<std::string> NodeName(const std::string& given) {
   }
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (const std::string bad = manifest::CheckSubdomainName(name); !bad.empty())
+  if (const std::string bad = CheckSubdomainName(name); !bad.empty())
     return BadSetting("nodeName" + std::string(given.empty() ? ", which is the host's" : ""),
                       bad + "; give another one with --node-name or nodeName");
   return name;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

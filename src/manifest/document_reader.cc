@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "manifest/document_reader.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "base/duration.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/duration.h"
 
 namespace berth::manifest {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/fnv128.h"
-#include "manifest/name_validation.h"
+#include "base/name_validation.h"
 
 namespace berth::manifest {
 namespace {

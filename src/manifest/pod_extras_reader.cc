@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 #include "manifest/pod_isolation_reader.h"
 
 namespace berth::manifest {

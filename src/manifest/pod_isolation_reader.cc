@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/name_validation.h"
 #include "base/text.h"
 #include "manifest/checks_reader.h"
-#include "manifest/name_validation.h"
 #include "manifest/resource_validation.h"
 
 namespace berth::manifest {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_validation.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 #include "model/pod_wishes.h"
 #include "model/resources.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_validation.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 #include "model/resources.h"
 
 namespace berth::manifest {

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 #include "manifest/volume_reader.h"
 
 namespace berth::manifest {

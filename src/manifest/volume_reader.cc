@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_validation.h"
 #include "base/text.h"
 #include "manifest/document_reader.h"
 #include "manifest/env_reader.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_validation.h"
 #include "base/text.h"
-#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "api/codec/codec.h"
 #include "base/fnv128.h"
+#include "base/name_validation.h"
 #include "manifest/document_tree.h"
-#include "manifest/name_validation.h"
 #include "model/resize_changes.h"
 
 namespace berth::pod_sources {
@@ -61,11 +61,11 @@ std::string NameLengthProblem(const Pod& pod, std::string_view node_name) {
   const std::size_t on_node = std::min(kLongestPodName, in_folder);
   const std::size_t longest = on_node - std::min(node_name.size() + 1, on_node);
   if (pod.name.size() <= longest) return "";
-  return manifest::InvalidValue(
-      pod.name, "has " + std::to_string(pod.name.size()) + " bytes, and at most " + std::to_string(longest) +
-                    " fit: on this node the pod is called <name>-" + Lower(node_name) + ", of at most " +
-                    std::to_string(kLongestPodName) + " bytes, and its log folder <namespace>_<name>-<node>_<uid>" +
-                    ", of at most " + std::to_string(kLongestFileName) + "; give it a shorter name");
+  return InvalidValue(pod.name, "has " + std::to_string(pod.name.size()) + " bytes, and at most " +
+                                    std::to_string(longest) + " fit: on this node the pod is called <name>-" +
+                                    Lower(node_name) + ", of at most " + std::to_string(kLongestPodName) +
+                                    " bytes, and its log folder <namespace>_<name>-<node>_<uid>" + ", of at most " +
+                                    std::to_string(kLongestFileName) + "; give it a shorter name");
 }
 
 std::string IdentityOf(const Pod& pod) {

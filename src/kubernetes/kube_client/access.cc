@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/base64.h"
+#include "base/name_validation.h"
 #include "base/text.h"
 #include "config/config_file.h"
 #include "manifest/field_reader.h"
-#include "manifest/name_validation.h"
 #include "rpc/http/url.h"
 
 namespace berth::kube {
@@ -117,7 +117,7 @@ class EntryReader {
 };
 
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || (host.starts_with("127.") && manifest::IsIpAddress(host));
+  return host == "localhost" || host == "::1" || (host.starts_with("127.") && IsIpAddress(host));
 }
 
 /// Without a slash at its end. Errors: kInvalid.

@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "base/name_validation.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "device_plugin.pb.h"
-#include "manifest/name_validation.h"
 #include "node/checkpoint/alloc_response.h"
 #include "plugin_registration.pb.h"
 
@@ -35,7 +35,7 @@ Result<Message> Parse(std::string_view bytes, std::string_view what) {
 bool IsExtendedResource(std::string_view name) {
   const std::size_t slash = name.find('/');
   return slash != std::string_view::npos && !name.substr(0, slash).ends_with("kubernetes.io") &&
-         !name.starts_with("requests.") && manifest::IsQualifiedName(name);
+         !name.starts_with("requests.") && IsQualifiedName(name);
 }
 
 bool IsFileName(std::string_view name) {

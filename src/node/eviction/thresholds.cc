@@ -6,11 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/problems.h"
 #include "base/quantity.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/duration.h"
 #include "model/eviction_threshold.h"
 
 namespace berth::eviction {
@@ -60,7 +60,7 @@ Result<std::chrono::milliseconds> GraceOf(const KubeletConfiguration& config, co
     return BadSetting("evictionSoftGracePeriod", fmt::format("grace period must be specified for the soft "
                                                              "eviction threshold {}",
                                                              Printable(name, 60)));
-  auto grace = manifest::ParseDuration(it->second);
+  auto grace = ParseDuration(it->second);
   const std::string where = fmt::format("evictionSoftGracePeriod[\"{}\"]", name);
   if (!grace) return BadSetting(where, grace.error().message);
   if (grace->count() <= 0) return BadSetting(where, "must be positive: " + it->second);

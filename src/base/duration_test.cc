@@ -1,11 +1,11 @@
-#include "manifest/duration.h"
+#include "base/duration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace berth::manifest {
+namespace berth {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -57,4 +57,4 @@ TEST(DurationTest, RefusesWhatIsNoDuration) {
 }
 
 }  // namespace
-}  // namespace berth::manifest
+}  // namespace berth

@@ -1,11 +1,11 @@
 // The shapes of names Kubernetes knows, each with a message that says what is allowed and a cure.
-#ifndef BERTH_MANIFEST_NAME_VALIDATION_H_
-#define BERTH_MANIFEST_NAME_VALIDATION_H_
+#ifndef BERTH_BASE_NAME_VALIDATION_H_
+#define BERTH_BASE_NAME_VALIDATION_H_
 
 #include <string>
 #include <string_view>
 
-namespace berth::manifest {
+namespace berth {
 
 /// `Invalid value: "A": why`, as Kubernetes words it.
 std::string InvalidValue(std::string_view value, std::string_view why);
@@ -24,6 +24,6 @@ std::string CheckEnvName(std::string_view name);
 /// An address of either family as people write it: "10.0.0.1", "fd00::1".
 bool IsIpAddress(const std::string& text);
 
-}  // namespace berth::manifest
+}  // namespace berth
 
-#endif  // BERTH_MANIFEST_NAME_VALIDATION_H_
+#endif  // BERTH_BASE_NAME_VALIDATION_H_

@@ -1,4 +1,4 @@
-#include "manifest/name_validation.h"
+#include "base/name_validation.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace berth::manifest {
+namespace berth {
 namespace {
 
 constexpr std::size_t kLongestLabel = 63;
@@ -110,4 +110,4 @@ bool IsIpAddress(const std::string& text) {
   return ::inet_pton(AF_INET, text.c_str(), &address) == 1 || ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
-}  // namespace berth::manifest
+}  // namespace berth

@@ -1,9 +1,9 @@
-#include "manifest/name_validation.h"
+#include "base/name_validation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::manifest {
+namespace berth {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(NamesTest, EnvNamesArePrintableAsciiWithoutEquals) {
 }
 
 }  // namespace
-}  // namespace berth::manifest
+}  // namespace berth
