@@ -25,7 +25,7 @@ Result<std::unique_ptr<ApiServers>> ApiServers::Open(ApiServersParts parts) {
                                          &with.history, with.host.calls(), out->pod_resources_.get(),
                                          PodFolder(with.settings.pod_dir, settings.node_name),
                                          ApplyRules{.pods = with.pods,
-                                                    .node = with.node.options().pods.rules,
+                                                    .node = with.manager.static_pods().options().rules,
                                                     .profiles = with.host.profiles(),
                                                     .node_name = settings.node_name,
                                                     .cluster_domain = with.settings.kubelet.cluster_domain});

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "frontend/static_pods/node_rules.h"
 #include "manifest/pod_options.h"
 #include "model/device.h"
 #include "model/pod.h"
-#include "node/pods/node_rules.h"
 
 namespace berth::daemon {
 

@@ -221,9 +221,10 @@ class BerthdLife {
       why_ = saved.error().message;
       return;
     }
-    manager_.emplace(*store_, *tree_, host.runtime, host.events, host.clock, host.steps, *host.node,
-                     core::NodeOptions{.pods = {.node_name = "n1", .log_dir = host.logs.path()},
-                                       .boot = {.boot_id = "boot", .machine_fingerprint = "m"}});
+    manager_.emplace(
+        *store_, *tree_, host.runtime, host.events, host.clock, host.steps, *host.node,
+        core::NodeOptions{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}},
+        pods::StaticPodOptions{.log_dir = host.logs.path()});
     host.ledger = &manager_->ledger();
     const auto started = manager_->Start(*saved, host.clock.Now());
     started_ = started.has_value();

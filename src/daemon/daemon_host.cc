@@ -35,12 +35,12 @@ TreeDoor DaemonHost::DoorToHost(const Settings& settings) const {
           .reserved = {}};
 }
 
-void DescribeHost(const Settings& settings, core::NodeOptions& out) {
-  out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
-  out.pods.rules.capabilities = os::OwnCapabilities();
-  out.pods.rules.has_sandboxes = settings.berth.runtime == "cri";
-  out.pods.rules.app_armor = os::HasAppArmor();
-  out.pods.checkpoints = settings.berth.run_dir + "/pods";
+void DescribeHost(const Settings& settings, NodeSetup& out) {
+  out.static_pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
+  out.static_pods.rules.capabilities = os::OwnCapabilities();
+  out.static_pods.rules.has_sandboxes = settings.berth.runtime == "cri";
+  out.static_pods.rules.app_armor = os::HasAppArmor();
+  out.node.pods.checkpoints = settings.berth.run_dir + "/pods";
 }
 
 // ---- in memory ---------------------------------------------------------------------------------------------------
@@ -55,10 +55,10 @@ Result<std::unique_ptr<DryRunHost>> DryRunHost::Open(const Settings& settings, c
   return out;
 }
 
-void DryRunHost::Describe(core::NodeOptions& out) const {
-  out.pods.rules.capabilities = os::kAllCapabilities;
-  out.pods.rules.has_sandboxes = settings_.berth.runtime == "cri" && PlaysRuntime(settings_);
-  out.pods.rules.app_armor = true;  // of a machine that is played it is not known
+void DryRunHost::Describe(NodeSetup& out) const {
+  out.static_pods.rules.capabilities = os::kAllCapabilities;
+  out.static_pods.rules.has_sandboxes = settings_.berth.runtime == "cri" && PlaysRuntime(settings_);
+  out.static_pods.rules.app_armor = true;  // of a machine that is played it is not known
 }
 
 TreeDoor DryRunHost::Door() const {
@@ -90,10 +90,10 @@ Result<std::unique_ptr<KubeletHost>> KubeletHost::Open(const Settings& settings)
   return out;
 }
 
-void KubeletHost::Describe(core::NodeOptions& out) const {
+void KubeletHost::Describe(NodeSetup& out) const {
   DescribeHost(settings_, out);
-  out.owns_pods = false;
-  out.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
+  out.node.owns_pods = false;
+  out.node.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
 }
 
 }  // namespace berth::daemon

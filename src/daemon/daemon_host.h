@@ -13,6 +13,7 @@
 #include "daemon/settings.h"
 #include "daemon/tree_status.h"
 #include "frontend/nri_agent/watched_runtime.h"
+#include "frontend/static_pods/static_pod_options.h"
 #include "host/cgroup/cgroup.h"
 #include "host/cgroup/cgroup_names.h"
 #include "host/os/clock.h"
@@ -23,6 +24,12 @@
 #include "runtime/lifecycle/runtime.h"
 
 namespace berth::daemon {
+
+/// What settings and host say to the node core and to the static pods on it.
+struct NodeSetup {
+  core::NodeOptions node;
+  pods::StaticPodOptions static_pods;
+};
 
 /// Destroyed after everything that works with its tree and its runtime. Thread: the loop's only, but for what Door()
 /// returns.
@@ -47,8 +54,8 @@ class DaemonHost {
   /// Its pods are Berth's: so are the devices they get.
   virtual bool runs_pods() const { return false; }
 
-  /// What the node core has to know of it.
-  virtual void Describe(core::NodeOptions& out) const = 0;
+  /// What a node on it has to know of it.
+  virtual void Describe(NodeSetup& out) const = 0;
   /// The node was made of tree and runtime, and not recovered yet; it outlives what is called below.
   virtual void Connect(core::Node&) {}
   /// The node was recovered: groups of the host get what is reserved for them. Errors: as EnforceReserved.
@@ -83,7 +90,7 @@ class DryRunHost final : public DaemonHost {
   /// `settings` outlive it. Errors: as eventfd(2).
   static Result<std::unique_ptr<DryRunHost>> Open(const Settings& settings, const Machine& machine);
 
-  void Describe(core::NodeOptions& out) const override;
+  void Describe(NodeSetup& out) const override;
   TreeDoor Door() const override;
 
  private:
@@ -99,7 +106,7 @@ class KubeletHost final : public DaemonHost {
   static Result<std::unique_ptr<KubeletHost>> Open(const Settings& settings);
 
   nri_agent::WatchedRuntime& watched() { return *watched_; }  ///< runtime()
-  void Describe(core::NodeOptions& out) const override;
+  void Describe(NodeSetup& out) const override;
   TreeDoor Door() const override { return DoorToHost(settings_); }
 
  private:
@@ -110,7 +117,7 @@ class KubeletHost final : public DaemonHost {
 };
 
 /// What Describe says on a real host, whoever runs its pods.
-void DescribeHost(const Settings& settings, core::NodeOptions& out);
+void DescribeHost(const Settings& settings, NodeSetup& out);
 
 }  // namespace berth::daemon
 

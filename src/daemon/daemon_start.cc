@@ -24,33 +24,35 @@ constexpr std::size_t kMostProbes = 64;       // under way at a time; each holds
 constexpr std::size_t kMostHooks = 64;        // likewise
 constexpr std::size_t kMostPluginCalls = 64;  // likewise; one for each resource
 
-core::NodeOptions OptionsOf(const Settings& settings, const Machine& machine, DaemonHost& host) {
-  core::NodeOptions out;
-  out.cgroup_names = host.names();
-  out.cpus.partition = settings.berth.cpu_partition;
-  out.pods.node_name = settings.berth.node_name;
-  out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
-  out.pods.log_dir = PodLogsOf(settings);
-  out.pods.seccomp_default = settings.kubelet.seccomp_default;
+NodeSetup SetupOf(const Settings& settings, const Machine& machine, const DaemonHost& host) {
+  NodeSetup out;
+  core::NodeOptions& node = out.node;
+  node.cgroup_names = host.names();
+  node.cpus.partition = settings.berth.cpu_partition;
+  node.pods.node_name = settings.berth.node_name;
+  node.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
+  node.reconcile_period = settings.reconcile_period;
+  node.adopt_unknown = settings.berth.unknown_pods == "adopt";
+  if (machine.this_host) node.machine = LooksAtMachine(settings);
+  node.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
+  pods::StaticPodOptions& pods = out.static_pods;
+  pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
+  pods.log_dir = PodLogsOf(settings);
+  pods.seccomp_default = settings.kubelet.seccomp_default;
   const auto waiting = settings.berth.waiting.value_or(config::WaitingSettings{.max = 0, .overtakes = 0});
-  out.pods.queue.most_waiting = waiting.max;
-  out.pods.queue.overtakes = waiting.overtakes;
-  out.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
-  out.pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
-  out.pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules");
-  out.pods.rules.unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls;
-  out.pods.rules.runtime_classes = settings.berth.runtime_classes;
-  out.pods.rules.strict_groups = host.features().strict_groups;
-  out.pods.rules.recursive_read_only = host.features().recursive_read_only;
-  out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
-                      .memory = settings.berth.run_dir + "/volumes",
-                      .pins = settings.berth.run_dir + "/subpaths"};
-  out.pods.log_max_bytes = LongestLogOf(settings);
-  out.pods.log_max_files = settings.kubelet.container_log_max_files;
-  out.reconcile_period = settings.reconcile_period;
-  out.adopt_unknown = settings.berth.unknown_pods == "adopt";
-  if (machine.this_host) out.machine = LooksAtMachine(settings);
-  out.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
+  pods.queue.most_waiting = waiting.max;
+  pods.queue.overtakes = waiting.overtakes;
+  pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
+  pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules");
+  pods.rules.unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls;
+  pods.rules.runtime_classes = settings.berth.runtime_classes;
+  pods.rules.strict_groups = host.features().strict_groups;
+  pods.rules.recursive_read_only = host.features().recursive_read_only;
+  pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
+                  .memory = settings.berth.run_dir + "/volumes",
+                  .pins = settings.berth.run_dir + "/subpaths"};
+  pods.log_max_bytes = LongestLogOf(settings);
+  pods.log_max_files = settings.kubelet.container_log_max_files;
   host.Describe(out);
   return out;
 }
@@ -242,8 +244,8 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
   BERTH_RETURN_IF_ERROR(OpenEvents());
   if (host_->runs_pods())
     devices_.emplace(settings_, node.machine(), *host_->root(), saved, LostSocketTeller(), start_warnings_);
-  core::NodeOptions options = OptionsOf(settings_, node.machine(), *host_);
-  options.pods.work_notes = work_notes_.get();
+  NodeSetup setup = SetupOf(settings_, node.machine(), *host_);
+  setup.static_pods.work_notes = work_notes_.get();
   node_ = std::make_unique<core::Node>(core::NodeParts{.store = *store_,
                                                        .tree = host_->tree(),
                                                        .runtime = host_->runtime(),
@@ -251,9 +253,10 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
                                                        .plugins = devices_ ? devices_->plugins() : nullptr},
-                                       node, std::move(options));
-  manager_ = std::make_unique<PodManager>(
-      *node_, pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
+                                       node, std::move(setup.node));
+  manager_ =
+      std::make_unique<PodManager>(*node_, std::move(setup.static_pods),
+                                   pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
   OpenWriters();
   host_->Connect(*node_);
   for (const std::string& warning : start_warnings_) log_.Warning(warning);

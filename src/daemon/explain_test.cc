@@ -175,8 +175,8 @@ struct ExplainedNode {
   explicit ExplainedNode(const Scene& scene, const allocator::Node& node, device_manager::PluginOptions options = {})
       : world(node), plugins(world.steps) {
     world.plugins = &plugins;
-    world.options.pods.queue = scene.queue;
-    world.options.pods.rules.capabilities =
+    world.pod_options.queue = scene.queue;
+    world.pod_options.rules.capabilities =
         os::kAllCapabilities & ~os::CapabilityBit(*os::CapabilityNumber("NET_ADMIN"));
     world.runtime.deaf = true;
     plugins.Serve(Gpus(2), options);
@@ -201,9 +201,10 @@ struct ExplainedNode {
   Outlook Ask(const std::string& manifest, event_loop::Loop& loop) {
     SnapshotBuilder builder(manager->bare(), world.events, DaemonFacts{.version = "1", .runtime = "process"});
     const Published<LoopState> published(builder.Build());
-    const pods::PodOptions& options = manager->core().options().pods;
+    const std::string& node_name = manager->core().options().pods.node_name;
     LocalApi api(published, loop, nullptr, nullptr, nullptr, TreeDoor{}, nullptr, nullptr, nullptr,
-                 PodFolder("", options.node_name), ApplyRules{.node = options.rules, .node_name = options.node_name});
+                 PodFolder("", node_name),
+                 ApplyRules{.node = manager->bare().static_pods().options().rules, .node_name = node_name});
     auto outlook = api.Explain({.manifest = manifest});
     EXPECT_TRUE(outlook) << outlook.error().message;
     return outlook ? *std::move(outlook) : Outlook();

@@ -21,6 +21,7 @@
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
 #include "frontend/pod_sources/static_pod.h"
+#include "frontend/static_pods/static_pod_options.h"
 #include "host/machine/load_machine.h"
 #include "node/checkpoint/store.h"
 #include "testing/fixtures.h"
@@ -328,7 +329,7 @@ class TestManager {
  public:
   TestManager(checkpoint::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
               const os::Clock& clock, Steps& steps, const allocator::Node& node, core::NodeOptions options,
-              device_manager::Plugins* plugins = nullptr)
+              pods::StaticPodOptions pod_options, device_manager::Plugins* plugins = nullptr)
       : clock_(clock),
         executor_(steps),
         node_({.store = store,
@@ -339,7 +340,7 @@ class TestManager {
                .executor = executor_,
                .plugins = plugins},
               node, std::move(options)),
-        manager_(node_, {.probes = executor_, .hooks = executor_, .plugins = executor_}) {}
+        manager_(node_, std::move(pod_options), {.probes = executor_, .hooks = executor_, .plugins = executor_}) {}
 
   Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) {
     auto started = manager_.Start(saved, now);
@@ -479,13 +480,15 @@ struct FakeNode {
     return MakeManager();
   }
   std::unique_ptr<TestManager> MakeManager() {
-    options.pods.log_dir = logs.path();
-    return std::make_unique<TestManager>(store, tree, runtime, events, clock, steps, node, options, plugins);
+    pod_options.log_dir = logs.path();
+    return std::make_unique<TestManager>(store, tree, runtime, events, clock, steps, node, options, pod_options,
+                                         plugins);
   }
 
   testkit::TempDir logs;
   testkit::ManualClock clock;
   core::NodeOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
+  pods::StaticPodOptions pod_options;
   Steps steps;
   allocator::Node node;
   device_manager::Plugins* plugins = nullptr;

@@ -39,8 +39,8 @@ class BusyNode {
  public:
   explicit BusyNode(std::uint64_t seed) : random_(seed), world_(NodeOfLife()) {
     world_.resizing = true;
-    world_.options.pods.queue.most_waiting = 6;
-    world_.options.pods.queue.overtakes = 2;
+    world_.pod_options.queue.most_waiting = 6;
+    world_.pod_options.queue.overtakes = 2;
     Boot();
   }
 

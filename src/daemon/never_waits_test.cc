@@ -115,8 +115,8 @@ struct NeverWaitsTest : testing::Test {
   core::Node core{
       {.store = store, .tree = tree, .runtime = *runtime, .events = events, .clock = steps, .executor = *workers},
       node,
-      {.pods = {.node_name = "n1", .log_dir = logs.path()}}};
-  PodManager manager{core, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
+      {.pods = {.node_name = "n1"}}};
+  PodManager manager{core, {.log_dir = logs.path()}, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
 };
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {

@@ -48,7 +48,7 @@ struct NriAllocatorTest : ::testing::Test {
     node_options.owns_pods = false;
     node_options.slice /= 5;
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
-                                            host.node, node_options);
+                                            host.node, node_options, host.pod_options);
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
     agent =
         std::make_unique<nri_agent::NriAllocator>(manager->core(), *watched, std::move(options), [this] { ++joins; });

@@ -113,11 +113,11 @@ Result<void> OwnHost::OpenCri(std::vector<std::string>& warnings) {
   return {};
 }
 
-void OwnHost::Describe(core::NodeOptions& out) const {
+void OwnHost::Describe(NodeSetup& out) const {
   DescribeHost(settings_, out);
-  out.pods.notes = settings_.berth.state_dir + "/pods";
-  out.pods.pool = settings_.berth.run_dir + "/cpus";
-  out.pods.value_settings = settings_.berth.run_dir + "/group-values";
+  out.static_pods.notes = settings_.berth.state_dir + "/pods";
+  out.node.pods.pool = settings_.berth.run_dir + "/cpus";
+  out.node.pods.value_settings = settings_.berth.run_dir + "/group-values";
 }
 
 void OwnHost::Connect(core::Node& node) {

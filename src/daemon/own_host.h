@@ -37,7 +37,7 @@ class OwnHost final : public DaemonHost {
   static Result<std::unique_ptr<OwnHost>> Open(const OwnHostParts& parts);
 
   bool runs_pods() const override { return true; }
-  void Describe(core::NodeOptions& out) const override;
+  void Describe(NodeSetup& out) const override;
   void Connect(core::Node& node) override;
   Result<void> EnforceReservations() override;
   void KeepPlaces(os::MonoTime now) override;

@@ -16,7 +16,10 @@ PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop)
   reconciler::Reconciler& reconciler = node.reconciler();
   steps_ = {[this](os::MonoTime now) { sync_loop_.runtime_events().CompareWithRuntime(now); },
             [&recovery](os::MonoTime now) { recovery.EndForeign(now); },
-            [&reconciler](os::MonoTime now) { reconciler.LookAtValues(now); },
+            [this, &reconciler](os::MonoTime now) {
+              reconciler.LookAtValues(now);
+              sync_loop_.volumes().Look();
+            },
             [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignGroups(); },
             [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignContainers(); },
             [this, &reconciler](os::MonoTime) {

@@ -7,8 +7,8 @@
 
 namespace berth::daemon {
 
-PodManager::PodManager(core::Node& node, const pods::PodExecutors& executors)
-    : node_(node), sync_loop_(node, executors), periodic_checks_(node, sync_loop_) {}
+PodManager::PodManager(core::Node& node, pods::StaticPodOptions options, const pods::PodExecutors& executors)
+    : node_(node), sync_loop_(node, std::move(options), executors), periodic_checks_(node, sync_loop_) {}
 
 Result<void> PodManager::Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) {
   BERTH_RETURN_IF_ERROR(node_.Recover(saved, now));

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "daemon/periodic_checks.h"
 #include "frontend/pod_sources/source.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "frontend/static_pods/sync_loop.h"
 #include "host/os/clock.h"
 #include "node/checkpoint/store.h"
@@ -34,7 +35,7 @@ using pods::ManagedPod;
 class PodManager {
  public:
   /// All outlive it. None of the executors' ends may come when it is gone.
-  PodManager(core::Node& node, const pods::PodExecutors& executors);
+  PodManager(core::Node& node, pods::StaticPodOptions options, const pods::PodExecutors& executors);
 
   /// As core::Node::Recover. Nothing is started or removed before the first snapshot.
   Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now);
@@ -78,6 +79,7 @@ class PodManager {
   void Reload(os::Millis reconcile_period, bool adopt_unknown);
 
   const core::Node& node() const { return node_; }
+  const pods::StaticPodContext& static_pods() const { return sync_loop_.context(); }
   const std::map<std::string, std::string>& files() const {
     return sync_loop_.manifests().files();
   }  ///< full name -> file

@@ -259,8 +259,8 @@ TEST_F(PodManagerTest, NothingIsRemovedBeforeTheSourceIsReadyOrWhileItIsIncomple
 
 TEST_F(PodManagerTest, WhatPodsOfAKilledBerthdLeftOnDiskIsRemovedWhenAllManifestsAreKnown) {
   testkit::TempDir work;
-  world.options.pods.notes = work / "pods";
-  world.options.pods.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
+  world.pod_options.notes = work / "pods";
+  world.pod_options.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
   const auto make = [&](const std::string& name) {
     std::vector<std::string> out = {world.logs / ("default_" + name + "_uid-" + name), work / ("disk/uid-" + name),
                                     work / ("memory/uid-" + name), work / ("pins/uid-" + name)};
@@ -285,7 +285,7 @@ TEST_F(PodManagerTest, WhatPodsOfAKilledBerthdLeftOnDiskIsRemovedWhenAllManifest
   EXPECT_TRUE(std::ranges::none_of(of_gone, there));
   EXPECT_TRUE(std::ranges::all_of(of_web, there));
   EXPECT_TRUE(std::ranges::all_of(of_others, there));
-  EXPECT_EQ(1U, pods::NotedPods(world.options.pods.notes).size());
+  EXPECT_EQ(1U, pods::NotedPods(world.pod_options.notes).size());
 }
 
 VolumeMount MountOf(const std::string& volume, const std::string& path) {
@@ -297,18 +297,15 @@ VolumeMount MountOf(const std::string& volume, const std::string& path) {
 
 TEST_F(PodManagerTest, WhatAContainerMountsIsMadeAwayFromTheLoopBeforeItStarts) {
   testkit::TempDir work;
-  world.options.pods.notes = work / "pods";
-  world.options.pods.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
+  world.pod_options.notes = work / "pods";
+  world.pod_options.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
   Pod pod = MakePod("web", "1");
   pod.volumes = {{.name = "scratch", .kind = Volume::Kind::kEmptyDir, .host_path = "", .type = "", .medium = ""}};
   pod.containers[0].mounts = {MountOf("scratch", "/scratch")};
   const std::string folder = work / "disk/uid-web/scratch";
   auto manager = Boot();
   manager->bare().OnSnapshot(Wanting({pod}));
-  const auto mounts = [&] {
-    const auto web = manager->pods().find("uid-web");
-    return web != manager->pods().end() && web->second.Mounts();
-  };
+  const auto mounts = [&] { return manager->bare().static_pods().Mounts("uid-web"); };
   for (int turn = 0; turn < 20 && !mounts(); ++turn) {
     manager->bare().Tick(Now());
     if (!mounts()) manager->executor().RunOne();
@@ -333,7 +330,7 @@ TEST_F(PodManagerTest, WhatAContainerMountsIsMadeAwayFromTheLoopBeforeItStarts) 
 
 TEST_F(PodManagerTest, AVolumeThatCannotBeMadeIsToldOfAndTriedAgain) {
   testkit::TempDir work;
-  world.options.pods.notes = work / "pods";
+  world.pod_options.notes = work / "pods";
   Pod pod = MakePod("web", "1");
   pod.volumes = {
       {.name = "data", .kind = Volume::Kind::kHostPath, .host_path = work / "data", .type = "Directory", .medium = ""}};

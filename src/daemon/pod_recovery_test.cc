@@ -228,7 +228,7 @@ TEST_F(KubeletNodeTest, WithoutTheFilesWhoRunsAloneStaysAlone) {
 struct OtherRuntimeTest : PodRecoveryTest {
   void SetUp() override {
     const std::string folder = world.logs / "volumes";
-    world.options.pods.volumes = {.disk = folder + "/disk", .memory = folder + "/memory", .pins = folder + "/pins"};
+    world.pod_options.volumes = {.disk = folder + "/disk", .memory = folder + "/memory", .pins = folder + "/pins"};
     auto manager = Boot();
     manager->OnSnapshot(Wanting({pod}), world.clock.Now());
     ASSERT_TRUE(world.runtime.Runs("a", "app"));

@@ -15,7 +15,7 @@ namespace berth::daemon {
 namespace {
 
 struct QueueTest : PodManagerTest {
-  QueueTest() { world.options.pods.queue.most_waiting = 10; }
+  QueueTest() { world.pod_options.queue.most_waiting = 10; }
 
   static int PlaceOf(const TestManager& manager, const std::string& uid) {
     const auto pod = manager.pods().find(uid);
@@ -43,7 +43,7 @@ Pod Important(Pod pod, std::int32_t priority) {
 }
 
 TEST_F(QueueTest, PodsWaitByPriorityThenAgeAndWhatNeverFitsIsRejectedAtOnce) {
-  world.options.pods.queue.overtakes = 100;
+  world.pod_options.queue.overtakes = 100;
   auto manager = Boot();
   const Pod a = MakePod("a", "3");
   const Pod b = MakePod("b", "2");
@@ -65,7 +65,7 @@ TEST_F(QueueTest, PodsWaitByPriorityThenAgeAndWhatNeverFitsIsRejectedAtOnce) {
 }
 
 TEST_F(QueueTest, WhoWaitsIsDecidedAgainAfterAnAdmissionWhichMayHaveMadeItsHintsBetter) {
-  world.options.pods.queue.overtakes = 100;
+  world.pod_options.queue.overtakes = 100;
   auto manager = Boot();
   const Pod a = MakePod("a", "2");
   const Pod b = MakePod("b", "2");
@@ -81,7 +81,7 @@ TEST_F(QueueTest, WhoWaitsIsDecidedAgainAfterAnAdmissionWhichMayHaveMadeItsHints
 }
 
 TEST_F(QueueTest, WithoutTheSettingNobodyWaits) {
-  world.options.pods.queue.most_waiting = 0;
+  world.pod_options.queue.most_waiting = 0;
   auto manager = Boot();
   Want(*manager, {MakePod("a", "3"), MakePod("b", "2")});
   EXPECT_EQ(PlaceOf(*manager, "uid-b"), 0);
@@ -89,7 +89,7 @@ TEST_F(QueueTest, WithoutTheSettingNobodyWaits) {
 }
 
 TEST_F(QueueTest, WhereTheQueueIsFullPodsAreRejectedAndWaitWhenThereIsRoomInIt) {
-  world.options.pods.queue.most_waiting = 1;
+  world.pod_options.queue.most_waiting = 1;
   auto manager = Boot();
   const Pod a = MakePod("a", "3");
   const Pod b = MakePod("b", "2");
@@ -107,7 +107,7 @@ TEST_F(QueueTest, WhereTheQueueIsFullPodsAreRejectedAndWaitWhenThereIsRoomInIt) 
 TEST_F(QueueTest, ALargePodIsNotStarvedBySmallOnes) {
   for (const int overtakes : {0, 3, 1'000}) {
     SCOPED_TRACE(overtakes);
-    world.options.pods.queue.overtakes = overtakes;
+    world.pod_options.queue.overtakes = overtakes;
     world.store.saved.reset();
     auto manager = Boot();
     const Pod large = MakePod("large", "3");
@@ -139,7 +139,7 @@ TEST_F(QueueTest, EveryPodThatWaitsAndFitsIsAdmittedUnlessOneComesFirst) {
   constexpr std::uint32_t kSeed = 84757;
   SCOPED_TRACE(kSeed);
   std::mt19937 random(kSeed);
-  world.options.pods.queue.overtakes = 2;
+  world.pod_options.queue.overtakes = 2;
   auto manager = Boot();
   std::vector<Pod> wanted;
   int looked = 0;
@@ -167,8 +167,8 @@ TEST_F(QueueTest, EveryPodThatWaitsAndFitsIsAdmittedUnlessOneComesFirst) {
 
 struct CriticalTest : QueueTest {
   CriticalTest() {
-    world.options.pods.queue.most_waiting = 0;
-    world.options.pods.queue.preempt_for_critical = true;
+    world.pod_options.queue.most_waiting = 0;
+    world.pod_options.queue.preempt_for_critical = true;
   }
   Pod critical = Important(MakePod("critical", "2"), 2'000'000'000);
 };
@@ -230,7 +230,7 @@ TEST_F(CriticalTest, AResizeDoesNotTakeWhatVictimsGiveBackForIt) {
 
 TEST_F(QueueTest, AResizeDoesNotTakeTheRoomThatTheFirstOneFitsInto) {
   world.resizing = true;
-  world.options.pods.queue.overtakes = 100;
+  world.pod_options.queue.overtakes = 100;
   const auto grown = [](const std::string& cpus) {
     Pod out = MakePod("grows", cpus);
     out.uid = "0123456789abcdef0123456789abcdef";  // as one that is made of a manifest

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/kubelet_reader.h"
 #include "daemon/fit_config.h"
+#include "frontend/static_pods/static_pod_options.h"
 #include "host/cgroup/node_values.h"
 #include "host/machine/load_machine.h"
 #include "host/os/fs.h"
@@ -24,7 +25,6 @@
 #include "host/os/path.h"
 #include "model/machine_change.h"
 #include "node/eviction/thresholds.h"
-#include "node/pods/parts.h"
 #include "rpc/http/listener.h"
 
 namespace berth::daemon {
@@ -177,7 +177,7 @@ std::string LogLinksOf(const Settings& settings) {
 
 std::uint64_t LongestLogOf(const Settings& settings) {
   const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
-  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::PodOptions().log_max_bytes;
+  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::StaticPodOptions().log_max_bytes;
 }
 
 pod_sources::HttpOptions UrlOptions(const Settings& settings) {

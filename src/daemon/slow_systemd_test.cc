@@ -112,10 +112,10 @@ struct SlowSystemdTest : testing::Test {
                    .clock = os::SystemClock(),
                    .executor = *workers},
                   node,
-                  {.pods = {.node_name = "n1", .log_dir = folder.path()},
+                  {.pods = {.node_name = "n1"},
                    .cgroup_names = Made(cgroup::Names::Make(cgroup::Driver::kSystemd, "/", true)),
                    .reconcile_period = kLate / 10}};
-  PodManager manager{core, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
+  PodManager manager{core, {.log_dir = folder.path()}, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
 };
 
 TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {

@@ -134,7 +134,8 @@ bool IsReady(const PodView& view, const Pod& pod) {
          std::ranges::all_of(view.containers, [](const ContainerView& container) { return container.ready; });
 }
 
-PodView ViewOf(const core::Node& node, const ManagedPod& managed) {
+PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
+  const core::Node& node = manager.node();
   const Pod& pod = managed.pod;
   const PodRecord* const record = RecordOf(node.allocations().ledger(), pod.uid);
   PodView out;
@@ -160,7 +161,7 @@ PodView ViewOf(const core::Node& node, const ManagedPod& managed) {
     out.reason = pods::kOverdueReason;
     out.message = pods::kOverdueMessage;
   }
-  if (!managed.PlaceIsFree()) out.addresses = node.parts().AddressesOf(pod);
+  if (!managed.PlaceIsFree()) out.addresses = manager.static_pods().AddressesOf(pod);
   out.containers = ContainersOf(managed);
   out.ready = IsReady(out, pod);
   out.resize = pods::ResizeOf(managed);
@@ -220,7 +221,7 @@ NodeView SnapshotBuilder::Node() const {
           .pod_falls_back = node.options().pod_falls_back,
           .keep_rest_aligned = node.options().keep_rest_aligned,
           .look_ahead = node.options().look_ahead,
-          .preempts_for_critical = node_.options().pods.queue.preempt_for_critical,
+          .preempts_for_critical = manager_.static_pods().options().queue.preempt_for_critical,
           .own = node.options().own,
           .kubelet_configuration = facts_.kubelet_text,
           .conditions = node_.Conditions()};
@@ -270,7 +271,7 @@ bool SnapshotBuilder::Refresh(const ManagedPod& managed, bool same_record, Known
   if (const bool same = pod.view && IsAsSeen(managed, known.seen); !same || !same_manifest || !same_record) {
     known.seen = See(managed);
     ++seen_;
-    pod.view = Shared(pod.view, ViewOf(node_, managed));
+    pod.view = Shared(pod.view, ViewOf(manager_, managed));
   }
   if (!pod.trace || known.decisions != managed.decisions) pod.trace = std::make_shared<const Trace>(managed.trace);
   pod.claimed = managed.claimed;

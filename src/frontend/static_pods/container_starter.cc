@@ -8,9 +8,9 @@
 
 #include "frontend/static_pods/pod_folder_index.h"
 #include "frontend/static_pods/termination_messages.h"
+#include "frontend/static_pods/volumes.h"
 #include "host/cgroup/oom_score.h"
 #include "node/pods/mixed_cpus.h"
-#include "node/pods/volumes.h"
 #include "runtime/lifecycle/device_grants.h"
 #include "runtime/lifecycle/env.h"
 
@@ -23,16 +23,16 @@ constexpr os::Millis kLookAfterStart{10};
 }  // namespace
 
 Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const {
-  const PodOptions& options = parts_.options;
+  const StaticPodOptions& options = context_.options();
   runtime::StartRequest request;
-  if (parts_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
-  const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
-  request.place.facts = parts_.FactsFor(pod);
+  if (context_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
+  const os::WorkNotes::Work noted(options.work_notes, context_.WorkKey(pod));
+  request.place.facts = context_.FactsFor(pod);
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
   BERTH_TRY(request.devices, DevicesOf(pod, *found.container));
   env = runtime::WithDevices(request.devices, std::move(env));
-  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(options, placement))
-    AddMixedCpus(*placement, SharedNow(), FileOfPool(options, parts_.runtime), env);
+  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(parts_.options, placement))
+    AddMixedCpus(*placement, SharedNow(), FileOfPool(parts_.options, parts_.runtime), env);
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
@@ -45,7 +45,7 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   request.attempt = attempt;
   request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
   request.oom_score_adj = cgroup::OomScoreAdj(pod, *found.container, parts_.allocations.node().machine().memory);
-  request.log_path = fmt::format("{}/{}/{}.log", parts_.LogFolder(pod), found.container->name, attempt);
+  request.log_path = fmt::format("{}/{}/{}.log", context_.LogFolder(pod), found.container->name, attempt);
   request.log_max_bytes = options.log_max_bytes;
   request.log_max_files = options.log_max_files;
   request.kind = found.kind;
@@ -53,13 +53,14 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
 }
 
 /// Of all its containers together, once for what is known.
-Result<void> Starter::CheckWords(ManagedPod& managed) const {
-  runtime::NodeFacts facts = parts_.FactsFor(managed.pod);
-  if (!managed.words || managed.words->facts != facts) {
-    const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
-    managed.words = WordsLook{.facts = facts, .outcome = runtime::CheckPodWords(managed.pod, facts)};
+Result<void> Starter::CheckWords(const Pod& pod) const {
+  runtime::NodeFacts facts = context_.FactsFor(pod);
+  std::optional<WordsLook>& words = context_.StateOf(pod.uid).words;
+  if (!words || words->facts != facts) {
+    const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(pod));
+    words = WordsLook{.facts = facts, .outcome = runtime::CheckPodWords(pod, facts)};
   }
-  return managed.words->outcome;
+  return words->outcome;
 }
 
 /// nullptr: it has none.
@@ -89,21 +90,22 @@ void Starter::TellConflicts(const Pod& pod, const Container& container,
                           fmt::format("container {}: left out is {}", container.name, conflict));
 }
 
-Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& managed, const FoundContainer& found,
+Result<std::optional<runtime::ContainerStatus>> Starter::Start(const ManagedPod& managed, const FoundContainer& found,
                                                                int attempt, os::MonoTime now) {
   const Pod& pod = managed.pod;
   const Container& container = *found.container;
-  const auto mounting = managed.mounting.find(container.name);
-  if (mounting != managed.mounting.end() && !mounting->second.made) return std::nullopt;
-  BERTH_RETURN_IF_ERROR(CheckWords(managed));
+  StaticPodState& state = context_.StateOf(pod.uid);
+  const auto mounting = state.mounting.find(container.name);
+  if (mounting != state.mounting.end() && !mounting->second.made) return std::nullopt;
+  BERTH_RETURN_IF_ERROR(CheckWords(pod));
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
-  if (!parts_.options.notes.empty())
-    BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
-  if (!parts_.DryRun()) {
+  const StaticPodOptions& options = context_.options();
+  if (!options.notes.empty())
+    BERTH_RETURN_IF_ERROR(NotePod(options.notes, {.uid = pod.uid, .log_folder = context_.LogFolder(pod)}));
+  if (!context_.DryRun()) {
     BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
     if (!mounted) return std::nullopt;
-    BERTH_TRY(auto message,
-              MessageMount(pod, container, attempt, parts_.options.volumes, !parts_.runtime.makes_groups()));
+    BERTH_TRY(auto message, MessageMount(pod, container, attempt, options.volumes, !parts_.runtime.makes_groups()));
     if (message) request.place.mounts.push_back(*std::move(message));
     if (parts_.runtime.makes_groups() && IsTold(parts_.options, PlacementOf(pod, container)))
       request.place.mounts.push_back(MountOfPool(parts_.options));
@@ -113,19 +115,19 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   }
   if (parts_.runtime.makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
-    managed.mounting.erase(container.name);
+    state.mounting.erase(container.name);
     BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
     return status;
   }
-  if (managed.making.erase(container.name) == 0) {  // else what is there is this start's
-    BERTH_TRY(const bool gone, KillLeftovers(managed, container.name, now));
+  if (state.making.erase(container.name) == 0) {  // else what is there is this start's
+    BERTH_TRY(const bool gone, KillLeftovers(pod, container.name, now));
     if (!gone) return std::nullopt;
   }
   auto group = parts_.groups.pod_groups().MakeContainer(pod, container, parts_.allocations.ledger());
-  if (!group && parts_.groups.site().IsUnderWay(group.error())) managed.making.insert(container.name);
+  if (!group && parts_.groups.site().IsUnderWay(group.error())) state.making.insert(container.name);
   if (!group) return LaterIfUnderWay(group.error(), now);
   request.cgroup = *std::move(group);
-  managed.mounting.erase(container.name);
+  state.mounting.erase(container.name);
   auto started = parts_.runtime.Start(request);
   if (!started || started->state != runtime::ContainerState::kCreating)
     parts_.groups.pod_groups().LetGo(pod, container.name);
@@ -134,10 +136,12 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
 }
 
 /// False: they are being made.
-Result<bool> Starter::TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request) {
+Result<bool> Starter::TakeMounts(const ManagedPod& managed, const Container& container,
+                                 runtime::StartRequest& request) {
   if (container.mounts.empty()) return true;
-  const auto mounting = managed.mounting.find(container.name);
-  if (mounting == managed.mounting.end() || mounting->second.attempt != request.attempt) {
+  std::map<std::string, Mounting>& all = context_.StateOf(managed.pod.uid).mounting;
+  const auto mounting = all.find(container.name);
+  if (mounting == all.end() || mounting->second.attempt != request.attempt) {
     Mount(managed, container, request);
     return false;
   }
@@ -146,26 +150,24 @@ Result<bool> Starter::TakeMounts(ManagedPod& managed, const Container& container
     return true;
   }
   auto problem = std::move(*mounting->second.made).error();
-  managed.mounting.erase(mounting);
+  all.erase(mounting);
   return std::unexpected(std::move(problem));
 }
 
 /// Files, mounts and paths of the host, which may hang: away from the loop.
-void Starter::Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request) {
-  managed.mounting.insert_or_assign(container.name, Mounting{.attempt = request.attempt, .made = {}});
-  const auto job = [pod = managed.pod, container, folders = parts_.options.volumes, facts = request.place.facts,
+void Starter::Mount(const ManagedPod& managed, const Container& container, const runtime::StartRequest& request) {
+  context_.StateOf(managed.pod.uid)
+      .mounting.insert_or_assign(container.name, Mounting{.attempt = request.attempt, .made = {}});
+  const auto job = [pod = managed.pod, container, folders = context_.options().volumes, facts = request.place.facts,
                     env = request.env] {
     return MountsOf(pod, container, {.folders = folders, .node = facts, .env = env});
   };
   event_loop::Submit<std::vector<runtime::BoundMount>>(
       parts_.executor, VolumeQueue(managed.pod.uid), job,
-      [&pods = parts_.pods, &agenda = parts_.agenda, uid = managed.pod.uid,
+      [&context = context_, &agenda = parts_.agenda, uid = managed.pod.uid,
        name = container.name](Result<std::vector<runtime::BoundMount>> mounts) {
         agenda.WakeNow();
-        const auto pod = pods.find(uid);
-        if (pod == pods.end()) return;
-        if (const auto of = pod->second.mounting.find(name); of != pod->second.mounting.end())
-          of->second.made = std::move(mounts);
+        if (Mounting* const of = context.FindMounting(uid, name)) of->made = std::move(mounts);
       });
 }
 
@@ -177,16 +179,17 @@ Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const E
 }
 
 /// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying.
-Result<bool> Starter::KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now) {
-  auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, container);
+Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now) {
+  auto killed = parts_.groups.pod_groups().KillContainer(pod, container);
+  std::map<std::string, os::MonoTime>& dying = context_.StateOf(pod.uid).dying;
   if (!killed && killed.error().code == Code::kBusy) {
-    const auto [since, first] = managed.dying.try_emplace(container, now);
+    const auto [since, first] = dying.try_emplace(container, now);
     if (now - since->second < kBriefly) {
       parts_.agenda.WakeAt(now + kLookAfterStart);
       return false;
     }
   }
-  managed.dying.erase(container);
+  dying.erase(container);
   if (!killed) return std::unexpected(std::move(killed).error());
   return true;
 }
@@ -200,7 +203,7 @@ Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runt
   place.sandbox_resources = parts_.groups.pod_groups().SandboxResources(pod);
   place.v2 = parts_.groups.site().v2();
   place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
-  place.log_folder = parts_.LogFolder(pod);
+  place.log_folder = context_.LogFolder(pod);
   place.host_network = pod.host_network;
   place.pod = std::make_shared<const Pod>(pod);
   ForEachContainer(pod, [&](const Container& other, ContainerKind) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/static_pods/static_pod_context.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -14,17 +15,18 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class Starter {
  public:
-  explicit Starter(const Parts& parts) : parts_(parts) {}
+  /// `context` outlives this.
+  explicit Starter(StaticPodContext& context) : context_(context), parts_(context.parts()) {}
 
   /// Starts an attempt. nullopt: what an earlier one left is still dying, systemd is being asked for the groups, or
   /// what it mounts is being made; to be tried again in a moment. Errors: why it cannot be started now.
-  Result<std::optional<runtime::ContainerStatus>> Start(ManagedPod& managed, const FoundContainer& found, int attempt,
-                                                        os::MonoTime now);
+  Result<std::optional<runtime::ContainerStatus>> Start(const ManagedPod& managed, const FoundContainer& found,
+                                                        int attempt, os::MonoTime now);
 
  private:
-  Result<bool> TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request);
-  void Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
-  Result<void> CheckWords(ManagedPod& managed) const;
+  Result<bool> TakeMounts(const ManagedPod& managed, const Container& container, runtime::StartRequest& request);
+  void Mount(const ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
+  Result<void> CheckWords(const Pod& pod) const;
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
   const Placement* PlacementOf(const Pod& pod, const Container& container) const;
   CpuSet SharedNow() const;
@@ -32,8 +34,9 @@ class Starter {
   void TellConflicts(const Pod& pod, const Container& container, const std::vector<std::string>& conflicts) const;
   Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);
   Result<std::optional<runtime::ContainerStatus>> LaterIfUnderWay(const Error& error, os::MonoTime now);
-  Result<bool> KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now);
+  Result<bool> KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now);
 
+  StaticPodContext& context_;
   Parts parts_;
 };
 

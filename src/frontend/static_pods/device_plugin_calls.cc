@@ -127,9 +127,9 @@ Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord
   return out;
 }
 
-void DeviceGrants::AskToStart(ManagedPod& managed, const std::string& container, int attempt,
+void DeviceGrants::AskToStart(const ManagedPod& managed, const std::string& container, int attempt,
                               std::vector<DeviceAssignment> wanted) {
-  PreStart& state = managed.pre_starts[container];
+  PreStart& state = context_.StateOf(managed.pod.uid).pre_starts[container];
   state = Follow(std::move(state), pre_start::Ask{.attempt = attempt, .question = ++questions_});
   std::set<std::string> resources;
   for (const DeviceAssignment& devices : wanted) resources.insert(devices.resource);
@@ -142,19 +142,18 @@ void DeviceGrants::AskToStart(ManagedPod& managed, const std::string& container,
       },
       [this, uid = managed.pod.uid, container, number = questions_](Result<void> done) {
         parts_.agenda.WakeNow();
-        const auto pod = parts_.pods.find(uid);
-        if (pod == parts_.pods.end()) return;
-        PreStart& asked = pod->second.pre_starts[container];
+        if (!parts_.pods.contains(uid)) return;
+        PreStart& asked = context_.StateOf(uid).pre_starts[container];
         asked = Follow(std::move(asked), pre_start::Answer{.question = number, .outcome = std::move(done)});
       });
 }
 
-Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
+Result<bool> DeviceGrants::MayStart(const ManagedPod& managed, const std::string& container, int attempt) {
   const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
   if (parts_.devices.plugins() == nullptr || record == parts_.allocations.ledger().pods.end()) return true;
   std::string awaited;
   BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
-  PreStart& state = managed.pre_starts[container];
+  PreStart& state = context_.StateOf(managed.pod.uid).pre_starts[container];
   if (!awaited.empty()) {
     if (!std::holds_alternative<pre_start::Away>(state))
       parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/static_pods/device_questions.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "host/event_loop/executor.h"
 #include "node/pods/parts.h"
 
@@ -23,7 +24,8 @@ class DeviceGrants {
   using Answers = std::vector<ledger::AnsweredDevices>;
 
   /// `executor` runs the questions: a plug-in that does not answer holds up one of its threads.
-  DeviceGrants(const Parts& parts, event_loop::Executor& executor) : parts_(parts), executor_(executor) {}
+  DeviceGrants(StaticPodContext& context, event_loop::Executor& executor)
+      : context_(context), parts_(context.parts()), executor_(executor) {}
 
   /// What a pod that holds nothing yet asks for and whose plug-in is not there, but is waited for; "": nothing.
   std::string AwaitedBy(const Pod& pod) const;
@@ -43,7 +45,7 @@ class DeviceGrants {
 
   /// Before a container starts: its plug-ins are asked where they want that (PreStartContainer). False: that goes on,
   /// or a plug-in is waited for; to be called again. Errors: the container cannot be started now.
-  Result<bool> MayStart(ManagedPod& managed, const std::string& container, int attempt);
+  Result<bool> MayStart(const ManagedPod& managed, const std::string& container, int attempt);
 
  private:
   std::string AwaitedOf(const std::set<std::string>& resources) const;
@@ -53,10 +55,12 @@ class DeviceGrants {
   template <class State, class T>
   void Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
            std::function<void(ManagedPod&, Result<T>)> then);
-  void AskToStart(ManagedPod& managed, const std::string& container, int attempt, std::vector<DeviceAssignment> wanted);
+  void AskToStart(const ManagedPod& managed, const std::string& container, int attempt,
+                  std::vector<DeviceAssignment> wanted);
   Result<std::vector<DeviceAssignment>> WantPreStart(const PodRecord& record, const std::string& container,
                                                      std::string& awaited) const;
 
+  StaticPodContext& context_;
   Parts parts_;
   event_loop::Executor& executor_;
   std::uint64_t questions_ = 0;

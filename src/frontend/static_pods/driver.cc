@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/static_pods/volumes.h"
 #include "host/os/signal_names.h"
-#include "node/pods/volumes.h"
 
 namespace berth::pods {
 namespace {
@@ -23,21 +23,22 @@ bool HasCpusApart(const Ledger& ledger, const std::string& uid, std::string_view
 
 }  // namespace
 
-Driver::Driver(const core::Node& node, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
+Driver::Driver(StaticPodContext& context, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
                event_loop::Executor& hooks)
-    : node_(node),
-      parts_(node.parts()),
+    : context_(context),
+      node_(context.node()),
+      parts_(context.parts()),
       runtime_events_(runtime_events),
       health_(health),
       grants_(grants),
-      hooks_(parts_, hooks,
+      hooks_(context, hooks,
              [this](const std::string& uid, const std::string& container, const std::string& id) {
                const auto pod = parts_.pods.find(uid);
                if (pod != parts_.pods.end() && pod->second.lifecycle)
                  Ask(pod->second, container, id, false, parts_.clock.Now());
              }),
-      termination_messages_(parts_),
-      starter_(parts_) {}
+      termination_messages_(context),
+      starter_(context) {}
 
 /// What no manifest stands behind is only watched, until it has to go; what waits for a place is not started.
 bool Driver::IsDriven(const ManagedPod& managed) const {
@@ -48,7 +49,8 @@ bool Driver::IsDriven(const ManagedPod& managed) const {
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   if (managed.claimed) termination_messages_.Look(managed);
   if (!IsDriven(managed)) return true;
-  if (managed.Is<Admitted>() && managed.documents != parts_.documents.revision()) TakeDocuments(managed);
+  if (managed.Is<Admitted>() && context_.StateOf(managed.pod.uid).documents != context_.documents().revision())
+    TakeDocuments(managed);
   const bool done = DriveOn(managed, now, slice);
   hooks_.Look(managed, now);
   health_.Look(managed, now);
@@ -57,10 +59,11 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice
 
 /// Containers that wait for a document are tried at once, and volumes show what documents say now.
 void Driver::TakeDocuments(ManagedPod& managed) const {
-  managed.documents = parts_.documents.revision();
-  if (!TakesDocuments(managed.pod) || parts_.DryRun()) return;
+  context_.StateOf(managed.pod.uid).documents = context_.documents().revision();
+  if (!TakesDocuments(managed.pod) || context_.DryRun()) return;
   managed.lifecycle->RetryNow();
-  const auto refresh = [pod = managed.pod, folders = parts_.options.volumes, facts = parts_.FactsFor(managed.pod)] {
+  const auto refresh = [pod = managed.pod, folders = context_.options().volumes,
+                        facts = context_.FactsFor(managed.pod)] {
     return Result<std::vector<std::string>>(RefreshVolumes(pod, folders, facts));
   };
   event_loop::Submit<std::vector<std::string>>(
@@ -83,10 +86,10 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
       managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
     }
     // Before anything is asked for: the ending with its deadline, the restart that is counted.
-    if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) parts_.Keep(managed);
+    if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) context_.Keep(managed);
     while (!managed.due.empty()) {
       if (worked && slice.over()) {
-        parts_.Keep(managed);
+        context_.Keep(managed);
         return false;
       }
       const runtime::Action action = std::move(managed.due.front());
@@ -95,7 +98,7 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
       worked = Perform(managed, action, now) || worked;
     }
     if (!worked) return true;
-    parts_.Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
+    context_.Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
   }
   return true;
 }
@@ -192,8 +195,9 @@ bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoT
 }
 
 void Driver::NotStarted(ManagedPod& managed, const std::string& container, const Error& why, os::MonoTime now) const {
-  managed.pre_starts.erase(container);
-  managed.mounting.erase(container);
+  StaticPodState& state = context_.StateOf(managed.pod.uid);
+  state.pre_starts.erase(container);
+  state.mounting.erase(container);
   const bool missing = why.code == Code::kNotFound;  // something it names is not there (yet), in the kubelet's word
   managed.lifecycle->StartFailed(container, why, now, missing ? "CreateContainerConfigError" : "CreateContainerError");
   parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),

@@ -10,6 +10,7 @@
 #include "frontend/static_pods/health.h"
 #include "frontend/static_pods/hooks.h"
 #include "frontend/static_pods/runtime_events.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "frontend/static_pods/termination_messages.h"
 #include "node/core/node_core.h"
 #include "node/pods/parts.h"
@@ -21,7 +22,7 @@ namespace berth::pods {
 class Driver {
  public:
   /// `hooks` runs what containers want done at their start and end. All outlive this.
-  Driver(const core::Node& node, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
+  Driver(StaticPodContext& context, RuntimeEvents& runtime_events, Health& health, DeviceGrants& grants,
          event_loop::Executor& hooks);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -46,6 +47,7 @@ class Driver {
   void Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before, os::MonoTime now);
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
 
+  StaticPodContext& context_;
   const core::Node& node_;
   Parts parts_;
   RuntimeEvents& runtime_events_;

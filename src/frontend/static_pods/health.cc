@@ -180,9 +180,9 @@ Result<probes::Target> Health::TargetFor(const ManagedPod& managed, const Watch&
     BERTH_TRY(runtime::ExecJob job, parts_.runtime.PrepareExec(watch.id, exec->command));
     return probes::Target(probes::ExecTarget{std::move(job)});
   }
-  const std::vector<std::string> addresses = parts_.AddressesOf(managed.pod);
+  const std::vector<std::string> addresses = context_.AddressesOf(managed.pod);
   std::string address = addresses.empty() ? "" : addresses.front();
-  if (address.empty() && parts_.IsInNodesNetwork(managed.pod)) address = "127.0.0.1";  // a node without a network
+  if (address.empty() && context_.IsInNodesNetwork(managed.pod)) address = "127.0.0.1";  // a node without a network
   const auto target = [&](const auto& check) -> Result<probes::Target> {
     if constexpr (std::is_same_v<std::decay_t<decltype(check)>, ExecCheck>) {
       return Fail(Code::kInternal, "a command has no address");
@@ -243,7 +243,7 @@ void Health::Conclude(ManagedPod& managed, const Watch& watch, bool success) {
                       watch.kind == ProbeKind::kLiveness ? "liveness" : "startup", again ? ", will be restarted" : ""));
   }
   if (life.version() == before) return;
-  parts_.Keep(managed);  // before anybody sees it
+  context_.Keep(managed);  // before anybody sees it
   parts_.agenda.WakeNow();
   Look(managed, parts_.clock.Now());  // `watch` may be gone
 }

@@ -15,6 +15,7 @@
 
 #include "frontend/probes/ask.h"
 #include "frontend/probes/probe_state.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "host/os/pipe.h"
 #include "node/pods/parts.h"
 
@@ -31,7 +32,8 @@ std::string_view Name(ProbeKind kind);  ///< "Startup", ...: as the kubelet's ev
 class Health {
  public:
   /// `executor` runs what asks; a probe is under way once at a time.
-  Health(const Parts& parts, event_loop::Executor& executor) : parts_(parts), executor_(executor) {}
+  Health(const StaticPodContext& context, event_loop::Executor& executor)
+      : context_(context), parts_(context.parts()), executor_(executor) {}
 
   /// The pod may have changed: compares what is asked with what is to be asked.
   void Look(const ManagedPod& managed, os::MonoTime now);
@@ -71,6 +73,7 @@ class Health {
   void Tell(ManagedPod& managed, const Watch& watch, const probes::Outcome& outcome);
   void Conclude(ManagedPod& managed, const Watch& watch, bool success);
 
+  const StaticPodContext& context_;
   Parts parts_;
   event_loop::Executor& executor_;
   std::map<std::string, Known> pods_;                     // by uid; those with probes

@@ -87,9 +87,9 @@ Result<Hooks::Job> Hooks::JobOf(const Pod& pod, const Container& container, cons
           fmt::format("ended with exit code {}: {}", ran->exit_code, Printable(Trim(ran->output), kMostHookOutput)));
     });
   }
-  const std::vector<std::string> addresses = parts_.AddressesOf(pod);
+  const std::vector<std::string> addresses = context_.AddressesOf(pod);
   std::string address = addresses.empty() ? "" : addresses.front();
-  if (parts_.IsInNodesNetwork(pod)) address = "127.0.0.1";
+  if (context_.IsInNodesNetwork(pod)) address = "127.0.0.1";
   BERTH_TRY(probes::HttpTarget target, probes::TargetOf(*hook.http, container, address, probes::kHookAgent));
   target.any_status = target.plain_if_no_tls = true;
   return Job([target = std::move(target)](os::Millis limit, int cancel_fd) -> Outcome {
@@ -140,7 +140,7 @@ void Hooks::Ended(const std::string& uid, const Key& key, const Outcome& outcome
         std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
     managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);
   }
-  parts_.Keep(managed);  // before anybody sees it
+  context_.Keep(managed);  // before anybody sees it
 }
 
 void Hooks::Stop() {

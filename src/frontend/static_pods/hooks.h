@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "frontend/probes/ask.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "host/event_loop/executor.h"
 #include "host/os/pipe.h"
 #include "node/pods/parts.h"
@@ -30,9 +31,9 @@ class Hooks {
   /// The container may be asked to end now.
   using Then = std::function<void(const std::string& uid, const std::string& container, const std::string& id)>;
 
-  /// `executor` runs hooks; each takes a thread for as long as it takes.
-  Hooks(const Parts& parts, event_loop::Executor& executor, Then then)
-      : parts_(parts), executor_(executor), then_(std::move(then)) {}
+  /// `executor` runs hooks; each takes a thread for as long as it takes. Both outlive this.
+  Hooks(const StaticPodContext& context, event_loop::Executor& executor, Then then)
+      : context_(context), parts_(context.parts()), executor_(executor), then_(std::move(then)) {}
 
   /// The pod may have changed, or a time has come: begins postStart hooks that are due, and ends what waits.
   void Look(ManagedPod& managed, os::MonoTime now);
@@ -58,6 +59,7 @@ class Hooks {
   Result<Job> JobOf(const Pod& pod, const Container& container, const std::string& id, const runtime::Hook& hook) const;
   void Ended(const std::string& uid, const Key& key, const probes::Outcome& outcome);
 
+  const StaticPodContext& context_;
   Parts parts_;
   event_loop::Executor& executor_;
   Then then_;

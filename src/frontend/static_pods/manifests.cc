@@ -78,7 +78,7 @@ void Manifests::Take(pod_sources::Snapshot snapshot) {
   for (const auto& [name, pod] : wanted_)
     if (!wanted.contains(name)) gone_.insert(name);
   wanted_ = std::move(wanted);
-  parts_.documents.Set(std::move(snapshot.documents));
+  context_.documents().Set(std::move(snapshot.documents));
   files_ = std::move(snapshot.files);
   storage_ = std::make_shared<const std::string>(std::move(snapshot.storage));
   held_bytes_ = snapshot.held_bytes;
@@ -135,7 +135,7 @@ std::vector<std::string> Manifests::Problems() const {
 
 void Manifests::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
   managed.pod = pod;
-  managed.words.reset();
+  context_.StateOf(pod.uid).words.reset();
   managed.claimed = true;
   managed.identity = IdentityOf(FullName(pod));
   const auto record = parts_.allocations.ledger().pods.find(pod.uid);
@@ -149,7 +149,7 @@ void Manifests::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
     managed.stage = Admitted{.at = admitted_at.empty() ? os::FormatTime(parts_.clock.Wall()) : admitted_at};
   else
     managed.stage = Waiting{};  // it runs, but its place has to be decided again
-  managed.lifecycle.emplace(parts_.NewLifecycle(pod));
+  managed.lifecycle.emplace(context_.NewLifecycle(pod));
   parts_.Recover(managed, now);
   if (known) ResumeResize(managed, record->second);
   WantResize(managed, pod);

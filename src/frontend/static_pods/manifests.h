@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/pod_sources/source.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
@@ -23,8 +24,8 @@ bool RecordFits(const PodRecord& record, const Pod& pod);
 /// Thread: the loop's only.
 class Manifests {
  public:
-  /// `node` outlives this.
-  explicit Manifests(core::Node& node) : node_(node), parts_(node.parts()) {}
+  /// `context` outlives this.
+  explicit Manifests(StaticPodContext& context) : context_(context), node_(context.node()), parts_(context.parts()) {}
 
   /// The source has something new.
   void Take(pod_sources::Snapshot snapshot);
@@ -63,6 +64,7 @@ class Manifests {
   const std::string& IdentityOf(const std::string& full_name) const;
   const Pod* FindWanted(const std::string& uid, const ManagedPod& managed) const;
 
+  StaticPodContext& context_;
   core::Node& node_;
   Parts parts_;
   bool ready_ = false;

@@ -51,7 +51,7 @@ void NoteAllocated(const ManagedPod& managed, ledger::Proposal& proposal) {
 /// A job that ran to its end before berthd was restarted is not run again.
 bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
   if (!parts_.records.Knows(managed.pod.uid)) return false;
-  managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));
   parts_.Recover(managed, now);
   runtime::PodLifecycle probe = *managed.lifecycle;
   // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
@@ -148,7 +148,7 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
   managed.Move(pod_event::Reject{
       {.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
        .admitted_at = "",
-       .freed = parts_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()}});
+       .freed = context_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()}});
   parts_.allocations.CountRejection(reject.reason);
   std::string text = reject.message;
   for (const std::string& detail : reject.details) text += "; " + detail;
@@ -163,17 +163,17 @@ std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) co
   std::vector<const Pod*> placed;
   for (const auto& [uid, other] : parts_.pods)
     if (&other != &managed && ledger.pods.contains(uid)) placed.push_back(&other.pod);
-  return RefusalOf(managed.pod, parts_.options.rules, placed);
+  return RefusalOf(managed.pod, context_.options().rules, placed);
 }
 
 void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   const bool blocked = now < parts_.allocations.next_try();
   if (!blocked && FinishedEarlier(managed, now)) return;
   if (MustWait(managed, now)) return;
-  if (parts_.IsSetAside(managed.pod))
-    return Reject(managed, {.reason = "SetAside", .message = parts_.options.work_notes->Explain("the pod")}, now);
+  if (context_.IsSetAside(managed.pod))
+    return Reject(managed, {.reason = "SetAside", .message = context_.options().work_notes->Explain("the pod")}, now);
   if (const auto refused = WhyNotHere(managed)) return Reject(managed, *refused, now);
-  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+  const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(managed.pod));
   const std::string& uid = managed.pod.uid;
   if (parts_.allocations.newest().pods.contains(uid)) {
     if (grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
@@ -228,7 +228,7 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
   if (rejected.freed) rejected.freed = parts_.allocations.freed();
   if (rejected.registrations) rejected.registrations = parts_.devices.registrations();
   if (!grants_.AwaitedBy(managed.pod).empty()) return;  // something comes to pass when it is back
-  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+  const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(managed.pod));
   Trace trace;
   ++managed.decisions;
   std::variant<ledger::Proposal, berth::Reject> proposed = berth::Reject{};
@@ -269,7 +269,7 @@ void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
     if (!parts_.records.RunsSomething(uid)) managed.lifecycle.reset();
     return;
   }
-  if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  if (!managed.lifecycle) managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));
   if (waiting && grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
   if (waiting)
     managed.Move(pod_event::Admit{os::FormatTime(parts_.clock.Wall())});
@@ -306,7 +306,7 @@ void Admission::Preferred(ManagedPod& managed, Result<Preferences> answer) {
 
 /// Its place is taken. Nothing of it starts before it is known, and saved, what its devices bring.
 void Admission::Grant(ManagedPod& managed) {
-  if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));  // it may have to go meanwhile
+  if (!managed.lifecycle) managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));  // it may have to go meanwhile
   if (AwaitsPlugin(managed, grants_.AwaitedFor(managed.pod.uid))) return;
   grants_.AskWhatTheyBring(
       managed, [this, asked = parts_.devices.registrations()](

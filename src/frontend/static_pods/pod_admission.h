@@ -10,6 +10,7 @@
 
 #include "frontend/static_pods/device_plugin_calls.h"
 #include "frontend/static_pods/pod_queue.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "node/core/node_core.h"
 #include "node/pods/parts.h"
 
@@ -19,8 +20,8 @@ namespace berth::pods {
 class Admission {
  public:
   /// Both outlive this.
-  Admission(core::Node& node, DeviceGrants& grants)
-      : node_(node), parts_(node.parts()), grants_(grants), queue_(parts_) {}
+  Admission(StaticPodContext& context, DeviceGrants& grants)
+      : context_(context), node_(context.node()), parts_(context.parts()), grants_(grants), queue_(context) {}
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
@@ -54,6 +55,7 @@ class Admission {
   std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
   void NotSaved(ManagedPod& managed) const;
 
+  const StaticPodContext& context_;
   core::Node& node_;
   Parts parts_;
   DeviceGrants& grants_;

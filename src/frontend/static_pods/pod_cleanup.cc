@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/static_pods/volumes.h"
 #include "host/os/remove_tree.h"
-#include "node/pods/volumes.h"
 
 namespace berth::pods {
 namespace {
@@ -41,7 +41,8 @@ bool PodCleanup::Finish(ManagedPod& managed, os::MonoTime now) {
     ReleasePlace(managed, now);
   }
   const auto* const ending = std::get_if<Ending>(&managed.stage);
-  if (ending == nullptr || managed.saving || managed.Mounts() || (managed.lifecycle && !ending->place_free))
+  if (ending == nullptr || managed.saving || context_.Mounts(managed.pod.uid) ||
+      (managed.lifecycle && !ending->place_free))
     return false;
   if (ending->folders == Ending::Folders::kThere) RemoveFolders(managed);
   return std::get<Ending>(managed.stage).folders == Ending::Folders::kGone;
@@ -92,7 +93,7 @@ void PodCleanup::ForgetRecords(const std::string& uid) {
 
 template <class Then>
 void PodCleanup::SubmitRemoval(const NotedPod& pod, Then then) {
-  const auto job = [pod, volumes = parts_.options.volumes, notes = parts_.options.notes] {
+  const auto job = [pod, volumes = context_.options().volumes, notes = context_.options().notes] {
     return RemoveAllOf(pod, volumes, notes);
   };
   event_loop::Submit<void>(parts_.executor, "folders", job, std::move(then));
@@ -102,7 +103,7 @@ void PodCleanup::RemoveFolders(ManagedPod& managed) {
   const std::string& uid = managed.pod.uid;
   ForgetRecords(uid);
   managed.Move(pod_event::RemoveFolders());
-  SubmitRemoval({.uid = uid, .log_folder = parts_.LogFolder(managed.pod)},
+  SubmitRemoval({.uid = uid, .log_folder = context_.LogFolder(managed.pod)},
                 [this, uid](const Result<void>& removed) { FoldersRemoved(uid, removed); });
 }
 
@@ -116,9 +117,9 @@ void PodCleanup::FoldersRemoved(const std::string& uid, const Result<void>& remo
 }
 
 void PodCleanup::RemoveOrphan() {
-  if (looking_ || !orphan_.empty() || parts_.options.notes.empty()) return;
+  if (looking_ || !orphan_.empty() || context_.options().notes.empty()) return;
   looking_ = true;
-  const auto look = [notes = parts_.options.notes] { return Result<std::vector<NotedPod>>(NotedPods(notes)); };
+  const auto look = [notes = context_.options().notes] { return Result<std::vector<NotedPod>>(NotedPods(notes)); };
   event_loop::Submit<std::vector<NotedPod>>(parts_.executor, "folders", look,
                                             [this](Result<std::vector<NotedPod>> noted) {
                                               looking_ = false;

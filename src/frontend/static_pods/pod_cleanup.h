@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/static_pods/pod_folder_index.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -15,7 +16,8 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class PodCleanup {
  public:
-  explicit PodCleanup(const Parts& parts) : parts_(parts) {}
+  /// `context` outlives this.
+  explicit PodCleanup(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
 
   /// Gives back what a pod held once nothing of it runs, and removes what it left once it has to go. True when nothing
   /// is left to know about it.
@@ -36,6 +38,7 @@ class PodCleanup {
   template <class Then>
   void SubmitRemoval(const NotedPod& pod, Then then);
 
+  const StaticPodContext& context_;
   Parts parts_;
   bool looking_ = false;         // for orphans
   std::string orphan_;           // being removed; "": none is

@@ -28,7 +28,7 @@ int Queue::size() const {
 }
 
 allocator::Others Queue::OthersThan(const ManagedPod* managed) const {
-  allocator::Others out{.rules = parts_.options.queue};
+  allocator::Others out{.rules = context_.options().queue};
   for (auto& [uid, other] : parts_.pods) {
     if (&other != managed && QueuePlaceOf(other) != nullptr) ++out.waiting;
     if (!out.rules.preempt_for_critical || !other.lifecycle) continue;

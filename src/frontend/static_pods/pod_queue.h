@@ -5,6 +5,7 @@
 #include <string>
 
 #include "allocator/engine.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/pod.h"
@@ -17,7 +18,9 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class Queue {
  public:
-  explicit Queue(const Parts& parts) : parts_(parts), line_(parts.options.queue.overtakes) {}
+  /// `context` outlives this.
+  explicit Queue(const StaticPodContext& context)
+      : context_(context), parts_(context.parts()), line_(context.options().queue.overtakes) {}
 
   /// Pods that wait.
   int size() const;
@@ -40,6 +43,7 @@ class Queue {
   /// It waits in the queue, or for what others are giving back.
   const Pod* FindWaiting(const std::string& uid) const;
 
+  const StaticPodContext& context_;
   Parts parts_;
   allocator::Line line_;
 };

@@ -114,7 +114,7 @@ void Resizer::Decide(ManagedPod& managed, os::MonoTime now) {
     return Refuse(managed, State::kDeferred, {.reason = std::string(allocator::kDeferred), .message = std::move(used)},
                   now);
   }
-  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(wanted));
+  const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(wanted));
   Trace trace;
   auto proposed = parts_.allocations.ProposeResize(wanted, parts_.devices.inputs(), &trace);
   managed.trace = std::move(trace);
@@ -186,7 +186,7 @@ void Resizer::Saved(ManagedPod& managed, const Pod& pod, const Result<void>& sav
   if (managed.lifecycle) now.restarts = RestartsFor(managed, pod);
   parts_.events.Normal("ResizeStarted", ObjectOf(pod), AmountsText(managed.pod, pod));
   managed.pod = pod;
-  managed.words.reset();
+  context_.StateOf(pod.uid).words.reset();
   managed.resize = std::move(now);
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "frontend/static_pods/pod_queue.h"
+#include "frontend/static_pods/static_pod_context.h"
 #include "model/pod_view.h"
 #include "node/core/node_core.h"
 #include "node/pods/parts.h"
@@ -27,7 +28,8 @@ std::optional<ResizeView> ResizeOf(const ManagedPod& managed);
 class Resizer {
  public:
   /// Both outlive it.
-  Resizer(const core::Node& node, const Queue& queue) : node_(node), parts_(node.parts()), queue_(queue) {}
+  Resizer(StaticPodContext& context, const Queue& queue)
+      : context_(context), node_(context.node()), parts_(context.parts()), queue_(queue) {}
 
   /// Does what is due for the pod.
   void Look(ManagedPod& managed, os::MonoTime now);
@@ -44,6 +46,7 @@ class Resizer {
   void PutInForce(ManagedPod& managed, os::MonoTime now);
   void TellRuntime(const Pod& pod) const;
 
+  StaticPodContext& context_;
   const core::Node& node_;
   Parts parts_;
   const Queue& queue_;

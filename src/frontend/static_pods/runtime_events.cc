@@ -98,7 +98,7 @@ void RuntimeEvents::TakeStart(ManagedPod& managed, const runtime::ContainerStatu
   if (earlier)  // one ended attempt is kept in the logs, none in the records
     if (auto forgotten = parts_.records.Forget(*earlier); !forgotten)
       parts_.events.Warning("ContainerWarning", object, forgotten.error().message);
-  RemoveOldLogs(fmt::format("{}/{}", parts_.LogFolder(managed.pod), status.container), status.attempt - 2);
+  RemoveOldLogs(fmt::format("{}/{}", context_.LogFolder(managed.pod), status.container), status.attempt - 2);
 }
 
 void RuntimeEvents::StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now) {
@@ -133,7 +133,7 @@ void RuntimeEvents::RemoveOldLogs(const std::string& folder, int attempt) const 
   if (attempt < 0) return;
   std::error_code error;  // a log that cannot be removed only takes room
   std::filesystem::remove(fmt::format("{}/{}.log", folder, attempt), error);
-  for (int part = 1; part <= parts_.options.log_max_files; ++part)
+  for (int part = 1; part <= context_.options().log_max_files; ++part)
     std::filesystem::remove(fmt::format("{}/{}.log.{}", folder, attempt, part), error);
 }
 

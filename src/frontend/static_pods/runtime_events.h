@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/static_pods/static_pod_context.h"
 #include "node/pods/parts.h"
 
 namespace berth::pods {
@@ -14,7 +15,8 @@ namespace berth::pods {
 /// Thread: the loop's only.
 class RuntimeEvents {
  public:
-  explicit RuntimeEvents(const Parts& parts) : parts_(parts) {}
+  /// `context` outlives this.
+  explicit RuntimeEvents(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
 
   /// Hears what the runtime has to say: containers that changed, notices, groups it made.
   void Poll();
@@ -36,6 +38,7 @@ class RuntimeEvents {
   void ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status);
   void RemoveOldLogs(const std::string& folder, int attempt) const;
 
+  const StaticPodContext& context_;
   Parts parts_;
   bool polled_ = false;                        // and not all of it was taken
   std::vector<runtime::Notice> notices_;       // that were not taken yet

@@ -17,17 +17,19 @@ constexpr os::Millis kReconsiderPause{1'000};
 
 }  // namespace
 
-SyncLoop::SyncLoop(core::Node& node, const PodExecutors& executors)
-    : node_(node),
+SyncLoop::SyncLoop(core::Node& node, StaticPodOptions options, const PodExecutors& executors)
+    : context_(node, std::move(options)),
+      node_(node),
       parts_(node.parts()),
-      manifests_(node),
-      runtime_events_(parts_),
-      grants_(parts_, executors.plugins),
-      admission_(node, grants_),
-      health_(parts_, executors.probes),
-      driver_(node, runtime_events_, health_, grants_, executors.hooks),
-      resizer_(node, admission_.queue()),
-      cleanup_(parts_) {}
+      manifests_(context_),
+      runtime_events_(context_),
+      grants_(context_, executors.plugins),
+      admission_(context_, grants_),
+      health_(context_, executors.probes),
+      driver_(context_, runtime_events_, health_, grants_, executors.hooks),
+      resizer_(context_, admission_.queue()),
+      cleanup_(context_),
+      volumes_(context_) {}
 
 bool SyncLoop::Work(os::MonoTime now, const os::Slice& slice) {
   while (working()) {
@@ -64,6 +66,7 @@ bool SyncLoop::DriveAll(os::MonoTime now, const os::Slice& slice) {
     done_ = pod->first;
     if (cleanup_.Finish(pod->second, now)) {
       driver_.Forget(done_);
+      context_.Forget(done_);
       pod = parts_.pods.erase(pod);
     } else {
       ++pod;

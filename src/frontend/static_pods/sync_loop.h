@@ -13,6 +13,8 @@
 #include "frontend/static_pods/pod_cleanup.h"
 #include "frontend/static_pods/resizer.h"
 #include "frontend/static_pods/runtime_events.h"
+#include "frontend/static_pods/static_pod_context.h"
+#include "frontend/static_pods/volume_reconciler.h"
 #include "host/event_loop/executor.h"
 #include "node/core/node_core.h"
 #include "node/pods/parts.h"
@@ -33,7 +35,7 @@ struct PodExecutors {
 class SyncLoop {
  public:
   /// All outlive it. None of the executors' ends may come when it is gone.
-  SyncLoop(core::Node& node, const PodExecutors& executors);
+  SyncLoop(core::Node& node, StaticPodOptions options, const PodExecutors& executors);
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
@@ -43,11 +45,13 @@ class SyncLoop {
   /// There is more to do at once.
   bool working() const { return again_ || phase_ != Phase::kNone; }
 
+  const StaticPodContext& context() const { return context_; }
   Manifests& manifests() { return manifests_; }
   const Manifests& manifests() const { return manifests_; }
   RuntimeEvents& runtime_events() { return runtime_events_; }
   const RuntimeEvents& runtime_events() const { return runtime_events_; }
   PodCleanup& cleanup() { return cleanup_; }
+  VolumeReconciler& volumes() { return volumes_; }
   Health& health() { return health_; }
   const Health& health() const { return health_; }
   Hooks& hooks() { return driver_.hooks(); }
@@ -66,6 +70,7 @@ class SyncLoop {
   void DecideOne(ManagedPod& managed, os::MonoTime now);
   void EndRound();
 
+  StaticPodContext context_;
   core::Node& node_;
   Parts parts_;
   Manifests manifests_;
@@ -76,6 +81,7 @@ class SyncLoop {
   Driver driver_;
   Resizer resizer_;
   PodCleanup cleanup_;
+  VolumeReconciler volumes_;
 
   bool again_ = false;
   Phase phase_ = Phase::kNone;

@@ -139,7 +139,7 @@ void TerminationMessages::Read(const Pod& pod, const runtime::ContainerStatus& s
   if (status.exit_code == runtime::kStartErrorExitCode) return;
   const Container* const container = FindContainer(pod, status.container).container;
   const bool may_be_of_log = container != nullptr && container->message_from_log;
-  const Spoken spoken{.file = MessageFile(parts_.options.volumes, pod.uid, status.container, status.attempt),
+  const Spoken spoken{.file = MessageFile(context_.options().volumes, pod.uid, status.container, status.attempt),
                       .log_path = status.log_path,
                       .log_instead = may_be_of_log && status.exit_code != 0};
   event_loop::Submit<std::string>(

@@ -42,7 +42,6 @@ Node::Node(const NodeParts& parts, const allocator::Node& node, NodeOptions opti
               .pods = pods_,
               .records = records_,
               .checkpoints = checkpoints_,
-              .documents = documents_,
               .devices = devices_},
       held_devices_(shared_),
       recovery_(shared_),

@@ -119,7 +119,6 @@ class Node {
   pods::Pods pods_;
   pods::ContainerStatusCache records_;
   pods::PodCheckpoints checkpoints_;
-  pods::DocumentBook documents_;
   pods::DeviceBook devices_;
   pods::Parts shared_;  // all of the above, for the parts below and front ends
   HeldDevices held_devices_;

@@ -1,6 +1,5 @@
 #include "node/pods/managed_pod.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace berth::pods {
@@ -13,10 +12,6 @@ bool ManagedPod::evicted() const {
 bool ManagedPod::PlaceIsFree() const {
   const auto* ending = std::get_if<Ending>(&stage);
   return Is<Done>() || (ending != nullptr && ending->place_free);
-}
-
-bool ManagedPod::Mounts() const {
-  return std::ranges::any_of(mounting, [](const auto& of) { return !of.second.made; });
 }
 
 void End(ManagedPod& managed, os::MonoTime now) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,14 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
 #include "host/os/clock.h"
 #include "model/pod.h"
 #include "model/pod_devices.h"
 #include "model/trace.h"
 #include "node/pods/pod_stage.h"
-#include "node/pods/pre_start.h"
-#include "runtime/lifecycle/env.h"
 #include "runtime/lifecycle/pod_lifecycle.h"
 
 namespace berth::pods {
@@ -35,18 +31,6 @@ struct Reported {
   PodDevices devices{};  ///< its kubelet
   friend bool operator==(const Reported&, const Reported&) = default;
 };
-/// What a container mounts, made on another thread for one attempt.
-struct Mounting {
-  int attempt = 0;
-  std::optional<Result<std::vector<runtime::BoundMount>>> made;  ///< nullopt: under way
-};
-
-/// Whether the words of a pod's containers together are within bounds, with what is known of node and documents.
-struct WordsLook {
-  runtime::NodeFacts facts;
-  Result<void> outcome;
-};
-
 /// What its manifest wants to be changed while it runs, and is not done (frontend/static_pods/resizer.h).
 struct PendingResize {
   enum class State { kNew, kDeferred, kInfeasible, kInProgress };
@@ -60,8 +44,7 @@ struct PendingResize {
 
 /// What is known about one pod.
 struct ManagedPod {
-  Pod pod;                         ///< as it is in force: amounts of a resize are in it when the ledger has them
-  std::optional<WordsLook> words;  ///< nullopt: not looked at yet
+  Pod pod;  ///< as it is in force: amounts of a resize are in it when the ledger has them
   /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
   /// started.
   bool claimed = false;
@@ -74,17 +57,12 @@ struct ManagedPod {
   std::uint64_t decisions = 0;  ///< how many there were
   /// Its containers: from admission on, and in every stage in which some of them were found running.
   std::optional<runtime::PodLifecycle> lifecycle;
-  std::deque<runtime::Action> due;             ///< named by `lifecycle`, not done yet
-  std::map<std::string, os::MonoTime> dying;   ///< containers whose leftovers were killed and not seen to end yet
-  std::set<std::string> making;                ///< containers for whose groups systemd is being asked
-  std::map<std::string, Mounting> mounting;    ///< of containers that wait for what they mount
-  std::optional<std::uint64_t> kept;           ///< changes() of `lifecycle` that the next berthd would know
-  std::uint64_t documents = 0;                 ///< DocumentBook::revision() its volumes were made of
-  bool saving = false;                         ///< what it takes or gives back is being made durable
-  std::map<std::string, PreStart> pre_starts;  ///< by container
-  std::optional<os::MonoTime> remove_at;       ///< the next try to remove its groups
-  os::Millis remove_delay{0};                  ///< from the last try to that; zero before the first
-  Reported reported{};                         ///< of a Foreign one
+  std::deque<runtime::Action> due;        ///< named by `lifecycle`, not done yet
+  std::optional<std::uint64_t> kept;      ///< changes() of `lifecycle` that the next berthd would know
+  bool saving = false;                    ///< what it takes or gives back is being made durable
+  std::optional<os::MonoTime> remove_at;  ///< the next try to remove its groups
+  os::Millis remove_delay{0};             ///< from the last try to that; zero before the first
+  Reported reported{};                    ///< of a Foreign one
 
   template <class S>
   bool Is() const {
@@ -96,8 +74,6 @@ struct ManagedPod {
   bool evicted() const;
   /// Nothing of it runs and it holds nothing.
   bool PlaceIsFree() const;
-  /// Another thread is at its volumes.
-  bool Mounts() const;
 };
 
 /// No manifest wants the pod any more; called again: nothing changes.

@@ -38,7 +38,6 @@ void Reconciler::LookAtValues(os::MonoTime now) {
   if (!values_.limit_problem().empty()) values_.LimitAllPods();
   values_.LookAtAll(now);
   escaped_.Look();
-  volumes_.Look();
 }
 
 std::vector<std::string> Reconciler::Warnings() const {

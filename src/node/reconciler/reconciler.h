@@ -1,4 +1,4 @@
-// Reconciler: drift of cgroups, CPUs, memory and volumes found and repaired; only what differs is written.
+// Reconciler: drift of cgroups, CPUs and memory found and repaired; only what differs is written.
 #ifndef BERTH_NODE_RECONCILER_RECONCILER_H_
 #define BERTH_NODE_RECONCILER_RECONCILER_H_
 
@@ -16,7 +16,6 @@
 #include "node/reconciler/pool_reconciler.h"
 #include "node/reconciler/pressure_reconciler.h"
 #include "node/reconciler/value_reconciler.h"
-#include "node/reconciler/volume_reconciler.h"
 
 namespace berth::reconciler {
 
@@ -31,8 +30,7 @@ class Reconciler {
         machine_(parts, pool_, values_, std::move(machine_options)),
         groups_(parts, pool_, adopt_unknown),
         pressure_(parts),
-        escaped_(parts),
-        volumes_(parts) {}
+        escaped_(parts) {}
 
   /// At the start, once groups are known. Errors: of settings.
   Result<void> Begin(os::MonoTime now);
@@ -43,7 +41,7 @@ class Reconciler {
   /// Check has more to do at once.
   bool working() const { return cpus_.working() || values_.working(); }
   os::MonoTime next_check() const { return cpus_.next_check(); }
-  /// It is time to look at all values of groups, for processes outside theirs, and for volumes that are too full.
+  /// It is time to look at all values of groups, and for processes outside theirs.
   void LookAtValues(os::MonoTime now);
   /// Things an operator should know now, a sentence each.
   std::vector<std::string> Warnings() const;
@@ -65,7 +63,6 @@ class Reconciler {
   GroupReconciler groups_;
   PressureReconciler pressure_;
   EscapedProcessReconciler escaped_;
-  VolumeReconciler volumes_;
 };
 
 }  // namespace berth::reconciler

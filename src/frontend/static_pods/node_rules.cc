@@ -1,4 +1,4 @@
-#include "node/pods/node_rules.h"
+#include "frontend/static_pods/node_rules.h"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // The ConfigMaps and Secrets that sources have now.
-#ifndef BERTH_NODE_PODS_DOCUMENTS_H_
-#define BERTH_NODE_PODS_DOCUMENTS_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_DOCUMENTS_H_
+#define BERTH_FRONTEND_STATIC_PODS_DOCUMENTS_H_
 
 #include <cstdint>
 #include <memory>
@@ -25,4 +25,4 @@ class DocumentBook {
 
 }  // namespace berth::pods
 
-#endif  // BERTH_NODE_PODS_DOCUMENTS_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_DOCUMENTS_H_

@@ -1,6 +1,6 @@
 // Consent of device plug-ins to the start of a container (PreStartContainer): states and events. Pure.
-#ifndef BERTH_NODE_PODS_PRE_START_H_
-#define BERTH_NODE_PODS_PRE_START_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_PRE_START_H_
+#define BERTH_FRONTEND_STATIC_PODS_PRE_START_H_
 
 #include <cstdint>
 #include <string>
@@ -67,4 +67,4 @@ PreStart Follow(PreStart state, PreStartEvent event);
 
 }  // namespace berth::pods
 
-#endif  // BERTH_NODE_PODS_PRE_START_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_PRE_START_H_

@@ -1,14 +1,14 @@
 // Volumes that hold more than their sizeLimit.
-#ifndef BERTH_NODE_RECONCILER_VOLUME_RECONCILER_H_
-#define BERTH_NODE_RECONCILER_VOLUME_RECONCILER_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_VOLUME_RECONCILER_H_
+#define BERTH_FRONTEND_STATIC_PODS_VOLUME_RECONCILER_H_
 
 #include <string>
 #include <vector>
 
 #include "base/units.h"
-#include "node/pods/parts.h"
+#include "frontend/static_pods/static_pod_context.h"
 
-namespace berth::reconciler {
+namespace berth::pods {
 
 /// An emptyDir on disk is measured, on another thread, and its pod evicted when it is over; the kernel keeps those with
 /// a file system of their own from growing.
@@ -16,7 +16,8 @@ namespace berth::reconciler {
 /// Thread: the loop's only.
 class VolumeReconciler {
  public:
-  explicit VolumeReconciler(const pods::Parts& parts) : parts_(parts) {}
+  /// `context` outlives this.
+  explicit VolumeReconciler(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
 
   /// Measures all of them, unless that is under way.
   void Look();
@@ -33,10 +34,11 @@ class VolumeReconciler {
   void EvictAll(const std::vector<Bounded>& over);
   void Evict(const Bounded& volume);
 
-  pods::Parts parts_;
+  const StaticPodContext& context_;
+  Parts parts_;
   bool looking_ = false;
 };
 
-}  // namespace berth::reconciler
+}  // namespace berth::pods
 
-#endif  // BERTH_NODE_RECONCILER_VOLUME_RECONCILER_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_VOLUME_RECONCILER_H_

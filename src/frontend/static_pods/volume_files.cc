@@ -1,4 +1,4 @@
-#include "node/pods/volume_files.h"
+#include "frontend/static_pods/volume_files.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "node/pods/volumes.h"
+#include "frontend/static_pods/volumes.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -17,12 +17,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "frontend/static_pods/volume_files.h"
 #include "host/os/beneath.h"
 #include "host/os/file_set.h"
 #include "host/os/lock_file.h"
 #include "host/os/remove_tree.h"
 #include "host/os/volume_mount.h"
-#include "node/pods/volume_files.h"
 
 namespace berth::pods {
 namespace {

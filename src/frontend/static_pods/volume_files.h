@@ -1,6 +1,6 @@
 // Files of a pod's configMap, secret, downwardAPI and projected volumes. Pure.
-#ifndef BERTH_NODE_PODS_VOLUME_FILES_H_
-#define BERTH_NODE_PODS_VOLUME_FILES_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_VOLUME_FILES_H_
+#define BERTH_FRONTEND_STATIC_PODS_VOLUME_FILES_H_
 
 #include <cstddef>
 
@@ -23,4 +23,4 @@ Result<os::FileSet> FilesOf(const Pod& pod, const Volume& volume, const runtime:
 
 }  // namespace berth::pods
 
-#endif  // BERTH_NODE_PODS_VOLUME_FILES_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_VOLUME_FILES_H_

@@ -1,5 +1,5 @@
 // What a node refuses to pods whatever is free.
-#include "node/pods/node_rules.h"
+#include "frontend/static_pods/node_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

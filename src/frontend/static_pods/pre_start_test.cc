@@ -1,4 +1,4 @@
-#include "node/pods/pre_start.h"
+#include "frontend/static_pods/pre_start.h"
 
 #include <gtest/gtest.h>
 

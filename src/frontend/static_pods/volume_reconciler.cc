@@ -1,4 +1,4 @@
-#include "node/reconciler/volume_reconciler.h"
+#include "frontend/static_pods/volume_reconciler.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 #include "host/event_loop/executor.h"
 #include "host/os/disk_usage.h"
 
-namespace berth::reconciler {
+namespace berth::pods {
 namespace {
 
 constexpr std::chrono::seconds kGraceOfFull{1};  // as the kubelet's, when local storage runs over
@@ -18,13 +18,13 @@ constexpr std::chrono::seconds kGraceOfFull{1};  // as the kubelet's, when local
 std::vector<VolumeReconciler::Bounded> VolumeReconciler::All() const {
   std::vector<Bounded> out;
   for (const auto& [uid, managed] : parts_.pods) {
-    if (!managed.lifecycle || !managed.Is<pods::Admitted>()) continue;
+    if (!managed.lifecycle || !managed.Is<Admitted>()) continue;
     for (const Volume& volume : managed.pod.volumes)
       if (volume.kind == Volume::Kind::kEmptyDir && volume.medium.empty() && volume.size_limit &&
           volume.size_limit->Sign() > 0)
         out.push_back({.uid = uid,
                        .volume = volume.name,
-                       .path = fmt::format("{}/{}/{}", parts_.options.volumes.disk, uid, volume.name),
+                       .path = fmt::format("{}/{}/{}", context_.options().volumes.disk, uid, volume.name),
                        .limit = {volume.size_limit->Value()},
                        .shown = volume.size_limit->ToString()});
   }
@@ -32,7 +32,7 @@ std::vector<VolumeReconciler::Bounded> VolumeReconciler::All() const {
 }
 
 void VolumeReconciler::Look() {
-  if (looking_ || parts_.DryRun() || !parts_.allocations.node().config().local_storage_capacity_isolation) return;
+  if (looking_ || context_.DryRun() || !parts_.allocations.node().config().local_storage_capacity_isolation) return;
   std::vector<Bounded> all = All();
   if (all.empty()) return;
   looking_ = true;
@@ -57,13 +57,13 @@ void VolumeReconciler::EvictAll(const std::vector<Bounded>& over) {
 
 void VolumeReconciler::Evict(const Bounded& volume) {
   const auto found = parts_.pods.find(volume.uid);
-  if (found == parts_.pods.end() || !found->second.lifecycle || !found->second.Is<pods::Admitted>()) return;
-  pods::ManagedPod& managed = found->second;
+  if (found == parts_.pods.end() || !found->second.lifecycle || !found->second.Is<Admitted>()) return;
+  ManagedPod& managed = found->second;
   const std::string message =
       fmt::format("Usage of EmptyDir volume \"{}\" exceeds the limit \"{}\".", volume.volume, volume.shown);
   pods::Evict(managed, message, kGraceOfFull, parts_.clock.Now());
-  parts_.events.Warning(std::string(pods::kEvictedReason), pods::ObjectOf(managed.pod), message);
+  parts_.events.Warning(std::string(kEvictedReason), ObjectOf(managed.pod), message);
   parts_.agenda.WakeNow();
 }
 
-}  // namespace berth::reconciler
+}  // namespace berth::pods

@@ -1,6 +1,6 @@
 // Directories behind a pod's volumes, and what its containers mount.
-#ifndef BERTH_NODE_PODS_VOLUMES_H_
-#define BERTH_NODE_PODS_VOLUMES_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_VOLUMES_H_
+#define BERTH_FRONTEND_STATIC_PODS_VOLUMES_H_
 
 #include <string>
 #include <string_view>
@@ -53,4 +53,4 @@ SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext
 
 }  // namespace berth::pods
 
-#endif  // BERTH_NODE_PODS_VOLUMES_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_VOLUMES_H_

@@ -1,4 +1,4 @@
-#include "node/pods/documents.h"
+#include "frontend/static_pods/documents.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Node restrictions on pods beside resources: kernel settings, runtime classes, profiles.
-#ifndef BERTH_NODE_PODS_NODE_RULES_H_
-#define BERTH_NODE_PODS_NODE_RULES_H_
+#ifndef BERTH_FRONTEND_STATIC_PODS_NODE_RULES_H_
+#define BERTH_FRONTEND_STATIC_PODS_NODE_RULES_H_
 
 #include <map>
 #include <optional>
@@ -50,4 +50,4 @@ std::string SysctlName(std::string_view name);
 
 }  // namespace berth::pods
 
-#endif  // BERTH_NODE_PODS_NODE_RULES_H_
+#endif  // BERTH_FRONTEND_STATIC_PODS_NODE_RULES_H_
