@@ -12,30 +12,27 @@ namespace berth::daemon {
 
 ApiServers::ApiServers(ApiServersParts parts) : parts_(std::move(parts)) {}
 
-Result<std::unique_ptr<ApiServers>> ApiServers::Open(ApiServersParts parts) {
-  std::unique_ptr<ApiServers> out(new ApiServers(std::move(parts)));
-  out->OpenPodResources();  // who finds the API finds it too
-  const ApiServersParts& with = out->parts_;
-  const config::BerthConfiguration& settings = with.settings.berth;
-  const RestartDoor restart = [&manager = with.manager](const std::string& uid) {
+Result<void> ApiServers::Open() {
+  OpenPodResources();  // who finds the API finds it too
+  const config::BerthConfiguration& settings = parts_.settings.berth;
+  const RestartDoor restart = [&manager = parts_.manager](const std::string& uid) {
     return manager.Restart(uid, os::SystemClock().Now());
   };
-  const MoveDoor move = [&node = with.node](const MoveRequest& request) { return node.MakeMove(request); };
-  out->api_ = std::make_unique<LocalApi>(with.published, with.loop, restart, move, with.health, with.host.Door(),
-                                         &with.history, with.host.calls(), out->pod_resources_.get(),
-                                         PodFolder(with.settings.pod_dir, settings.node_name),
-                                         ApplyRules{.pods = with.pods,
-                                                    .node = with.manager.static_pods().options().rules,
-                                                    .profiles = with.host.profiles(),
-                                                    .node_name = settings.node_name,
-                                                    .cluster_domain = with.settings.kubelet.cluster_domain});
-  BERTH_TRY(out->server_,
-            api::StartServer(
-                {.socket = settings.socket, .group = settings.socket_group, .on_lost_socket = with.on_lost_socket},
-                *out->api_));
-  out->OpenWeb();
-  BERTH_RETURN_IF_ERROR(out->OpenMetrics());
-  return out;
+  const MoveDoor move = [&node = parts_.node](const MoveRequest& request) { return node.MakeMove(request); };
+  api_ = std::make_unique<LocalApi>(parts_.published, parts_.loop, restart, move, parts_.health, parts_.host.Door(),
+                                    &parts_.history, parts_.host.calls(), pod_resources_.get(),
+                                    PodFolder(parts_.settings.pod_dir, settings.node_name),
+                                    ApplyRules{.pods = parts_.pods,
+                                               .node = parts_.manager.static_pods().options().rules,
+                                               .profiles = parts_.host.profiles(),
+                                               .node_name = settings.node_name,
+                                               .cluster_domain = parts_.settings.kubelet.cluster_domain});
+  BERTH_TRY(
+      server_,
+      api::StartServer(
+          {.socket = settings.socket, .group = settings.socket_group, .on_lost_socket = parts_.on_lost_socket}, *api_));
+  OpenWeb();
+  return OpenMetrics();
 }
 
 Result<void> ApiServers::OpenMetrics() {

@@ -41,14 +41,16 @@ struct ApiServersParts {
 /// Thread: one; the servers have their own.
 class ApiServers {
  public:
-  /// Errors: of the local API and of metrics. Who only wants to look does not keep pods from running: without the live
-  /// page or the pod resources API berthd goes on, with an event that says why.
-  static Result<std::unique_ptr<ApiServers>> Open(ApiServersParts parts);
+  explicit ApiServers(ApiServersParts parts);
   ApiServers(const ApiServers&) = delete;
   ApiServers& operator=(const ApiServers&) = delete;
 
+  /// Starts them, once. Errors: of the local API and of metrics; what was started before that serves until this is
+  /// destroyed. Who only wants to look does not keep pods from running: without the live page or the pod resources API
+  /// berthd goes on, with an event that says why.
+  Result<void> Open();
+
  private:
-  explicit ApiServers(ApiServersParts parts);
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
   void OpenPodResources();
   void OpenWeb();

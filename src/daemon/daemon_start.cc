@@ -131,18 +131,18 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
-  BERTH_TRY(servers_, ApiServers::Open({.settings = settings_,
-                                        .loop = *loop_,
-                                        .published = *published_,
-                                        .node = *node_,
-                                        .manager = *manager_,
-                                        .host = *host_,
-                                        .history = *history_,
-                                        .log = log_,
-                                        .health = [this] { return HealthNow(); },
-                                        .pods = HowPodsAreRead(),
-                                        .on_lost_socket = LostSocketTeller()}));
-  return {};
+  servers_ = std::make_unique<ApiServers>(ApiServersParts{.settings = settings_,
+                                                          .loop = *loop_,
+                                                          .published = *published_,
+                                                          .node = *node_,
+                                                          .manager = *manager_,
+                                                          .host = *host_,
+                                                          .history = *history_,
+                                                          .log = log_,
+                                                          .health = [this] { return HealthNow(); },
+                                                          .pods = HowPodsAreRead(),
+                                                          .on_lost_socket = LostSocketTeller()});
+  return servers_->Open();  // after an error the destructor closes the loop before it ends them
 }
 
 manifest::PodOptions Daemon::HowPodsAreRead() const {
