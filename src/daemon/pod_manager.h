@@ -34,7 +34,7 @@ using pods::ManagedPod;
 /// Thread: the loop's only. Times given must not go backwards.
 class PodManager {
  public:
-  /// All outlive it. None of the executors' ends may come when it is gone.
+  /// Node and executors outlive it. None of the executors' ends may come when it is gone.
   PodManager(core::Node& node, pods::StaticPodOptions options, const pods::PodExecutors& executors);
 
   /// As core::Node::Recover. Nothing is started or removed before the first snapshot.

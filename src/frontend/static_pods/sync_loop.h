@@ -34,7 +34,7 @@ struct PodExecutors {
 /// Thread: the loop's only.
 class SyncLoop {
  public:
-  /// All outlive it. None of the executors' ends may come when it is gone.
+  /// Node and executors outlive it. None of the executors' ends may come when it is gone.
   SyncLoop(core::Node& node, StaticPodOptions options, const PodExecutors& executors);
 
   /// Something happened: all pods are to be looked at (once more).

@@ -31,6 +31,7 @@ struct Reported {
   PodDevices devices{};  ///< its kubelet
   friend bool operator==(const Reported&, const Reported&) = default;
 };
+
 /// What its manifest wants to be changed while it runs, and is not done (frontend/static_pods/resizer.h).
 struct PendingResize {
   enum class State { kNew, kDeferred, kInfeasible, kInProgress };
