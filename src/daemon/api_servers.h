@@ -17,7 +17,8 @@
 #include "kubernetes/pod_resources/pod_resources_service.h"
 #include "manifest/manifest.h"
 #include "node/core/node_core.h"
-#include "rpc/http/listener.h"
+#include "rpc/http/call.h"
+#include "rpc/http/http_server.h"
 #include "telemetry/events/log.h"
 #include "telemetry/history/history.h"
 
