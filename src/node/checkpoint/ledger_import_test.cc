@@ -46,7 +46,8 @@ TEST(ImportKubeletTest, TakesTheFileOfARealNode) {
   EXPECT_EQ(out.ledger.shared, Cpus("0-3,44-51,92-95"));
   EXPECT_EQ(Of(out.ledger, "d47c51cb-c5a2-4910-a92b-60a399dcc581", "nginx").cpus, Cpus("24-43,72-91"));
   EXPECT_TRUE(out.ledger.pods.begin()->second.partial);
-  EXPECT_EQ(FormatKubeletState(ExportCpuState(out.ledger)), FormatKubeletState(*cpu)) << "and gives it back";
+  EXPECT_EQ(FormatKubeletState(ExportCpuState(out.ledger, KubeletVersion::k1_36)), FormatKubeletState(*cpu))
+      << "and gives it back";
 }
 
 TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
