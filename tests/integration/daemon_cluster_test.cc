@@ -182,8 +182,9 @@ class DaemonClusterTest : public testkit::ClusterTest {
            std::ranges::none_of(pods, [&](const Json& pod) { return pod["metadata"]["labels"]["app"] == app; });
   }
   bool Has(const std::string& app, int replicas) { return replicas == 0 ? HasGone(app) : Ready(app) == replicas; }
+  /// Within four minutes: a kubelet collects the sandbox of a pod whose container was never made once a minute.
   bool Eventually(const std::string& what, const std::function<bool()>& done) {
-    for (int i = 0; i < 600; ++i, os::SleepFor(os::Millis(100)))
+    for (int i = 0; i < 2400; ++i, os::SleepFor(os::Millis(100)))
       if (done()) return true;
     ADD_FAILURE() << "never came true: " << what << "\nberthd said:\n" << berthd_->output();
     return false;
