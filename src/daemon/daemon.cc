@@ -162,11 +162,7 @@ void Daemon::BeginStop() {
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
 void Daemon::TellOfNode(bool warning, const std::string& reason, const std::string& message) {
-  const std::string object = "node/" + settings_.berth.node_name;
-  if (warning)
-    events_->Warning(reason, object, message);
-  else
-    events_->Normal(reason, object, message);
+  events_->Tell(warning, reason, "node/" + settings_.berth.node_name, message);
 }
 
 void Daemon::TakeHistoryNotes() {

@@ -39,10 +39,7 @@ Result<std::unique_ptr<NriFrontEnd>> NriFrontEnd::Open(const NriFrontEndParts& p
 
 void NriFrontEnd::Tell(bool warning, const std::string& reason, const std::string& message) {
   const pods::Parts& node = parts_.node.parts();
-  if (warning)
-    node.events.Warning(reason, node.ObjectOfNode(), message);
-  else
-    node.events.Normal(reason, node.ObjectOfNode(), message);
+  node.events.Tell(warning, reason, node.ObjectOfNode(), message);
 }
 
 void NriFrontEnd::OpenNewGroups() {

@@ -31,14 +31,11 @@ NriAllocator::NriAllocator(core::Node& node, WatchedRuntime& runtime, NriAllocat
       join_anew_(std::move(join_anew)),
       session_(parts_.clock.Now()),
       conflicts_(options_.step_aside),
-      device_reports_(parts_.executor, parts_.clock, options_.devices,
-                      [this](bool warning, const std::string& message) {
-                        if (warning)
-                          parts_.events.Warning("DevicesUnknown", parts_.ObjectOfNode(), message);
-                        else
-                          parts_.events.Normal("DevicesKnown", parts_.ObjectOfNode(), message);
-                        node_.Changed();
-                      }) {
+      device_reports_(
+          parts_.executor, parts_.clock, options_.devices, [this](bool warning, const std::string& message) {
+            parts_.events.Tell(warning, warning ? "DevicesUnknown" : "DevicesKnown", parts_.ObjectOfNode(), message);
+            node_.Changed();
+          }) {
   TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
   next_look_at_kubelet_ = parts_.clock.Now() + kBetweenLooksAtKubelet;
 }

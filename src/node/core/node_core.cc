@@ -103,12 +103,8 @@ Result<Move> Node::MakeMove(const MoveRequest& request) {
 
 bool Node::TakeDevices() {
   if (devices_.plugins() == nullptr) return false;
-  for (device_manager::Note& note : devices_.plugins()->TakeNotes()) {
-    if (note.warning)
-      shared_.events.Warning(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
-    else
-      shared_.events.Normal(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
-  }
+  for (device_manager::Note& note : devices_.plugins()->TakeNotes())
+    shared_.events.Tell(note.warning, std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
   if (!devices_.Refresh()) return false;
   held_devices_.Look();
   allocations_.NoteFreed();

@@ -15,17 +15,9 @@ bool SameHappening(const Event& a, const Event& b) {
 
 }  // namespace
 
-void EventLog::Normal(std::string reason, std::string object, std::string message) {
+void EventLog::Tell(bool warning, std::string reason, std::string object, std::string message) {
   Add({.time = clock_.Wall(),
-       .type = EventType::kNormal,
-       .reason = std::move(reason),
-       .object = std::move(object),
-       .message = std::move(message)});
-}
-
-void EventLog::Warning(std::string reason, std::string object, std::string message) {
-  Add({.time = clock_.Wall(),
-       .type = EventType::kWarning,
+       .type = warning ? EventType::kWarning : EventType::kNormal,
        .reason = std::move(reason),
        .object = std::move(object),
        .message = std::move(message)});

@@ -12,6 +12,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/os/clock.h"
@@ -29,8 +30,13 @@ class EventLog {
   /// `log` may be null (tests). Requires: capacity > 0.
   EventLog(const os::Clock& clock, Log* log, std::size_t capacity) : clock_(clock), log_(log), capacity_(capacity) {}
 
-  void Normal(std::string reason, std::string object, std::string message);
-  void Warning(std::string reason, std::string object, std::string message);
+  void Normal(std::string reason, std::string object, std::string message) {
+    Tell(false, std::move(reason), std::move(object), std::move(message));
+  }
+  void Warning(std::string reason, std::string object, std::string message) {
+    Tell(true, std::move(reason), std::move(object), std::move(message));
+  }
+  void Tell(bool warning, std::string reason, std::string object, std::string message);
 
   /// Oldest first.
   auto events() const {
