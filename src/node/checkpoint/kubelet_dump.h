@@ -10,8 +10,8 @@
 
 namespace berth::checkpoint {
 
-/// What the dump depends on beside the fields. Of a file with `data` it is what stands
-/// beside that, without pod entries.
+/// What the dump depends on beside the fields. Of a file with `data` it is what stands beside that, without pod
+/// entries.
 struct CpuDump {
   std::string_view type = "CPUManagerCheckpoint";
   bool entries_by_id = false;  ///< V1: container id -> CPUs

@@ -2,27 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "allocator/testing/builders.h"
 #include "node/checkpoint/store.h"
+#include "testing/fault_fs.h"
 #include "testing/fixtures.h"
+#include "testing/memory_fs.h"
 #include "testing/queued_executor.h"
 
 namespace berth::ledger {
 namespace {
-
-/// A disk that takes everything.
-class GoodStore final : public checkpoint::Store {
- public:
-  Result<std::optional<checkpoint::Saved>> Load(std::vector<std::string>*) override { return std::nullopt; }
-  Result<void> Save(const checkpoint::Saved&) override { return {}; }
-};
 
 allocator::Node EightCpus() {
   const allocator::testing::Shape shape{.cores_per_node = 8, .threads = 1};
@@ -63,10 +58,11 @@ struct PlacementBatchTest : ::testing::Test {
   }
 
   testkit::ManualClock clock;
-  GoodStore store;
+  testkit::MemoryFs disk;
+  std::unique_ptr<checkpoint::Store> store = checkpoint::Store::Make(testkit::Share(disk));
   testkit::QueuedExecutor executor;
   events::EventLog events{clock, nullptr, 100};
-  NodeAllocations allocations{{.store = store, .executor = executor, .events = events, .clock = clock},
+  NodeAllocations allocations{{.store = *store, .executor = executor, .events = events, .clock = clock},
                               EightCpus(),
                               {.node_name = "n1", .boot_id = "b", .machine_fingerprint = "m"}};
 };
