@@ -10,6 +10,7 @@
 #include "allocator/testing/builders.h"
 #include "allocator/testing/take_twin.h"
 #include "base/result.h"
+#include "model/kubelet_rules.h"
 
 namespace {
 
@@ -70,6 +71,10 @@ void CheckTake(Input& in) {
   for (CpuId cpu : machine.online)
     if (in.Below(busy + 1) != 0) request.available.Insert(cpu);
   request.num = in.Below(1 + request.available.Count());
+  request.rules =
+      KubeletRulesOf(kKubeletVersions[static_cast<std::size_t>(in.Below(static_cast<int>(kKubeletVersions.size())))]);
+  request.by_socket = in.Below(2) == 0;
+  request.hinted_nodes = in.Below(8);
   const auto taken = TakeCpus(*topology, request);
   if (taken) BERTH_CHECK(taken->Count() == request.num && taken->IsSubsetOf(request.available));
   if (machine.nodes.size() > kMostTwinNodes) return;

@@ -7,6 +7,11 @@
 #include <utility>
 
 namespace berth::allocator {
+namespace {
+
+int HintedNodes(const MaskHint& hint) { return hint.any ? 0 : hint.mask.Count(); }
+
+}  // namespace
 
 CpuSet AvailableCpus(const PodBooks& books) {
   CpuSet out = (books.shared | books.apart) - books.tables->settings.reserved_cpus;
@@ -25,8 +30,10 @@ TakeRequest RequestFor(const PodBooks& books, CpuSet available, int num) {
   out.num = num;
   out.distributed = options.distribute_numa;
   out.group = options.full_pcpus_only ? books.tables->topology.cpus_per_core() : 1;
+  out.by_socket = options.align_by_socket;
   out.uncore = options.align_uncore;
   out.spread = options.distribute_cores;
+  out.rules = books.tables->kubelet;
   if (options.OwnOrder())
     out.order = TakeOrder{.numa = options.numa.value_or(Fill::kPack),
                           .l3 = options.l3,
@@ -77,6 +84,7 @@ std::optional<CpuSet> ChooseWholly(const PodBooks& books, int num, const MaskHin
   if (!hint.any) from = AlignedCpus(books, from, hint.mask);
   if (from.Count() < num) return std::nullopt;
   TakeRequest request = RequestFor(books, std::move(from), num);
+  request.hinted_nodes = HintedNodes(hint);
   request.also_free = books.may_complete_cores;
   auto out = TakeCpus(tables.topology, request);
   if (!out || (books.rules.cpu.full_pcpus_only && tables.topology.Whole(*out, Level::kCore) != *out))
@@ -103,6 +111,7 @@ Result<CpuSet> ChooseAny(const PodBooks& books, int num, const MaskHint& hint) {
     CpuSet aligned = AlignedCpus(books, allocatable, hint.mask);
     const int part = std::min(num, aligned.Count());
     TakeRequest request = RequestFor(books, std::move(aligned), part);
+    request.hinted_nodes = HintedNodes(hint);
     request.also_free = allocatable | books.may_complete_cores;
     BERTH_TRY(result, TakeCpus(tables.topology, request));
     if (part == num) return result;

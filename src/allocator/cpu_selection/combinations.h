@@ -32,6 +32,13 @@ class SharedList {
     return out;
   }
 
+  /// The same items in a buffer of its own.
+  SharedList Copied() const {
+    SharedList out;
+    for (std::size_t i = 0; i < length_; ++i) out = out.Append((*buffer_)[i]);
+    return out;
+  }
+
   std::size_t size() const { return length_; }
   std::uint32_t operator[](std::size_t i) const { return (*buffer_)[i]; }
 

@@ -75,7 +75,29 @@ std::vector<std::uint32_t> Pool::Order(Level level) const {
   return {};
 }
 
+std::vector<CpuId> Pool::OnePerCore() const {
+  const std::vector<std::uint32_t> cores = Order(Level::kCore);
+  std::vector<CpuId> out;
+  for (const std::uint32_t socket : Order(Level::kSocket)) {
+    const CpuSet cpus = topology_.units(Level::kSocket)[socket].cpus & free_;
+    std::vector<CpuSet> left;
+    for (const std::uint32_t core : cores)
+      if (CpuSet of_core = topology_.units(Level::kCore)[core].cpus & cpus; !of_core.empty())
+        left.push_back(std::move(of_core));
+    while (!left.empty()) {
+      for (CpuSet& of_core : left) {
+        const CpuId cpu = *of_core.First();
+        out.push_back(cpu);
+        of_core.Erase(cpu);
+      }
+      std::erase_if(left, [](const CpuSet& of_core) { return of_core.empty(); });
+    }
+  }
+  return out;
+}
+
 std::vector<CpuId> Pool::CpuOrder(Strategy strategy) const {
+  if (strategy == Strategy::kOnePerCore) return OnePerCore();
   const Level group = strategy == Strategy::kSpread ? Level::kSocket : Level::kCore;
   std::vector<CpuId> out;
   for (std::uint32_t index : Order(group))
@@ -83,18 +105,14 @@ std::vector<CpuId> Pool::CpuOrder(Strategy strategy) const {
   return out;
 }
 
-// Sockets and cores are held against the machine's average size, not their own: on machines with sockets or cores of
-// different sizes the kubelet finds small ones "free" or never finds them. Kept, because on such machines it decides
-// which CPUs are taken first (rules/cpu#orders).
+// Up to 1.37 sockets and cores are held against the machine's average size, not their own: on machines with sockets or
+// cores of different sizes the kubelet finds small ones "free" or never finds them. Kept, because on such machines it
+// decides which CPUs are taken first (rules/cpu#orders).
 bool Pool::LooksFree(Level level, std::uint32_t index) const {
   const int free = FreeIn(level, index);
-  switch (level) {
-    case Level::kSocket: return free == topology_.cpus_per_socket();
-    case Level::kCore: return free == topology_.cpus_per_core();
-    case Level::kNuma:
-    case Level::kUncore: return free == topology_.units(level)[index].cpus.Count();
-  }
-  return false;
+  if (size_ == UnitSize::kAverage && level == Level::kSocket) return free == topology_.cpus_per_socket();
+  if (size_ == UnitSize::kAverage && level == Level::kCore) return free == topology_.cpus_per_core();
+  return free == topology_.units(level)[index].cpus.Count();
 }
 
 void Pool::TakeFull(Level level) {

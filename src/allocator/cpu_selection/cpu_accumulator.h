@@ -10,18 +10,23 @@
 
 namespace berth::allocator {
 
-/// Order of single CPUs in the last step.
-enum class Strategy : std::uint8_t { kPacked, kSpread };
+/// Order of single CPUs in the last step: core by core, socket by socket, or in each socket one of each core in turn.
+enum class Strategy : std::uint8_t { kPacked, kSpread, kOnePerCore };
+
+/// How many free CPUs a socket or core has when it counts as free: as many as the average, or all of its own.
+enum class UnitSize : std::uint8_t { kAverage, kReal };
 
 /// Free CPUs, what is still needed, what was taken. Not kept beyond one selection.
 class Pool {
  public:
   /// also_free: TakeRequest::also_free.
-  Pool(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int need)
+  Pool(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int need,
+       UnitSize size = UnitSize::kAverage)
       : topology_(topology),
         free_(available & topology.cpus()),
         also_free_((also_free & topology.cpus()) - available),
-        need_(need) {}
+        need_(need),
+        size_(size) {}
 
   const CpuTopology& topology() const { return topology_; }
   const CpuSet& free() const { return free_; }
@@ -53,6 +58,7 @@ class Pool {
   /// All units with free CPUs as one group, and those of `inner` by the groups of `outer`.
   std::vector<std::uint32_t> Flat(Level level) const;
   std::vector<std::uint32_t> Concatenated(Level outer, Level inner) const;
+  std::vector<CpuId> OnePerCore() const;
   bool LooksFree(Level level, std::uint32_t index) const;
 
   const CpuTopology& topology_;
@@ -60,6 +66,7 @@ class Pool {
   CpuSet also_free_;
   CpuSet result_;
   int need_;
+  UnitSize size_;
 };
 
 }  // namespace berth::allocator

@@ -1,18 +1,23 @@
 #include "allocator/cpu_selection/distributed.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "allocator/cpu_selection/combinations.h"
-#include "allocator/cpu_selection/packed.h"
+#include "allocator/cpu_selection/cpu_accumulator.h"
 #include "allocator/cpu_selection/spread_search.h"
 
 namespace berth::allocator {
 namespace {
 
-/// Evaluated combinations after which EveryCombination gives up and the packed algorithm answers.
+/// Evaluated combinations after which EveryCombination gives up: the best one so far answers, else the packed
+/// algorithm.
 constexpr int kMostCombinations = 1 << 14;
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
@@ -29,49 +34,100 @@ std::vector<std::uint32_t> ToVector(const SharedList& list) {
   return out;
 }
 
-/// The search for the set of nodes to spread over as the kubelet does it. Only for machines on which a node comes up
-/// twice in the filling order, because it spans two sockets: spread_search.h has the way for all others.
+/// CPUs each of `k` nodes gives before the remainder, if it has them.
+int EvenShare(const Distribution& how, int k) { return how.num / k / how.group * how.group; }
+
+constexpr std::uint32_t kSeveralSockets = std::numeric_limits<std::uint32_t>::max();
+
+/// The socket that all free CPUs of a node are of.
+std::uint32_t SocketOfNode(const Pool& pool, std::uint32_t node) {
+  const CpuTopology& topology = pool.topology();
+  const CpuSet free = topology.units(Level::kNuma)[node].cpus & pool.free();
+  if (free.empty()) return kSeveralSockets;
+  const std::uint32_t out = topology.IndexOf(*free.First(), Level::kSocket);
+  return free.IsSubsetOf(topology.units(Level::kSocket)[out].cpus) ? out : kSeveralSockets;
+}
+
+/// The search for the set of nodes to spread over as the kubelet does it. Only where nodes of one socket go before even
+/// ones, and for machines on which a node comes up twice in the filling order, because it spans two sockets:
+/// spread_search.h has the way for all others.
 class EveryCombination {
  public:
-  EveryCombination(const Pool& pool, std::vector<std::uint32_t> order, int num, int group)
-      : num_(num), group_(group), nodes_(std::move(order)), position_(pool.topology().units(Level::kNuma).size()) {
+  EveryCombination(const Pool& pool, std::vector<std::uint32_t> order, const Distribution& how)
+      : how_(how),
+        num_(how.num),
+        group_(how.group),
+        nodes_(std::move(order)),
+        position_(pool.topology().units(Level::kNuma).size()) {
     std::vector<std::uint32_t> unique = nodes_;
     std::sort(unique.begin(), unique.end());
     unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
     for (std::uint32_t node : unique) {
       position_[node] = free_.size();
       free_.push_back(pool.FreeIn(Level::kNuma, node));
+      socket_.push_back(SocketOfNode(pool, node));
     }
   }
 
-  /// CPUs each of `k` nodes gives before the remainder.
-  int PerNode(int k) const { return num_ / k / group_ * group_; }
-
   /// The best set of k nodes; nullopt if none can hold the request.
   std::optional<Choice> Best(int k) {
-    double best = kNoBalance;
-    SharedList best_nodes;
-    SharedList best_remainder;
+    Spread best;
     ForEachCombination(nodes_, static_cast<std::size_t>(k), [&](const SharedList& nodes) {
-      if (best == 0 || Exceeded()) return false;
+      const bool perfect = best.balance == 0 && (!how_.within_socket || best.in_one_socket);
+      if (perfect || Exceeded()) return false;
       ++evaluated_;
-      SharedList remainder;
-      const double balance = Evaluate(nodes, remainder);
-      if (balance < best) best = balance, best_nodes = nodes, best_remainder = remainder;
+      Spread found{.nodes = nodes, .in_one_socket = InOneSocket(nodes)};
+      found.balance = Evaluate(nodes, found.remainder);
+      if (found.balance != kNoBalance && Before(found, best)) best = Remembered(std::move(found));
       return true;
     });
-    if (best == kNoBalance) return std::nullopt;
-    return Choice{ToVector(best_nodes), ToVector(best_remainder)};
+    if (best.balance == kNoBalance) return std::nullopt;
+    return Choice{ToVector(best.nodes), ToVector(best.remainder)};
   }
   bool Exceeded() const { return evaluated_ > kMostCombinations; }
 
  private:
+  struct Spread {
+    double balance = kNoBalance;
+    SharedList nodes;
+    SharedList remainder;
+    bool in_one_socket = false;
+  };
+
   int Free(const std::vector<int>& free, std::uint32_t node) const { return free[position_[node]]; }
+
+  bool InOneSocket(const SharedList& nodes) const {
+    const std::uint32_t first = socket_[position_[nodes[0]]];
+    for (std::size_t i = 1; i < nodes.size(); ++i)
+      if (socket_[position_[nodes[i]]] != first) return false;
+    return first != kSeveralSockets;
+  }
+
+  /// Requires: `found` can hold the request.
+  bool Before(const Spread& found, const Spread& best) const {
+    const bool any = best.balance != kNoBalance;
+    if (any && how_.within_socket && found.in_one_socket != best.in_one_socket) return found.in_one_socket;
+    return found.balance < best.balance;
+  }
+
+  Spread Remembered(Spread found) const {
+    if (!how_.copy_combinations) return found;
+    found.nodes = found.nodes.Copied();
+    return found;
+  }
+
+  /// What each of the nodes gives before the remainder.
+  int Share(const SharedList& nodes) const {
+    int out = EvenShare(how_, static_cast<int>(nodes.size()));
+    if (!how_.within_socket) return out;
+    for (std::size_t i = 0; i < nodes.size(); ++i) out = std::min(out, Free(free_, nodes[i]) / group_ * group_);
+    return out;
+  }
 
   double Evaluate(const SharedList& nodes, SharedList& remainder) {
     int sum = 0;
     int groups = 0;
-    const int per_node = PerNode(static_cast<int>(nodes.size()));
+    const int per_node = Share(nodes);
     bool enough = true;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const int free = Free(free_, nodes[i]);
@@ -96,7 +152,7 @@ class EveryCombination {
       ForEachCombination(candidates, j, [&](const SharedList& subset) {
         ++evaluated_;
         const double balance = EvaluateRemainder(subset, left, rest);
-        if (balance < best) best = balance, remainder = subset;
+        if (balance < best) best = balance, remainder = how_.copy_combinations ? subset.Copied() : subset;
         return !Exceeded();
       });
     }
@@ -121,11 +177,13 @@ class EveryCombination {
     return SpreadBalance(left);
   }
 
+  const Distribution& how_;
   int num_;
   int group_;
   std::vector<std::uint32_t> nodes_;   // in filling order; a node may appear twice
-  std::vector<std::size_t> position_;  // NUMA unit index -> position in free_
+  std::vector<std::size_t> position_;  // NUMA unit index -> position in the lists below
   std::vector<int> free_;              // by ascending node id
+  std::vector<std::uint32_t> socket_;  // likewise; kSeveralSockets
   int evaluated_ = 0;
 };
 
@@ -134,8 +192,9 @@ int CountDistinct(std::vector<std::uint32_t> units) {
   return static_cast<int>(std::unique(units.begin(), units.end()) - units.begin());
 }
 
-std::optional<Choice> SpreadOver(const Pool& pool, const std::vector<std::uint32_t>& order, int num, int group, int k) {
-  SpreadRequest request{.free = {}, .num = num, .group = group};
+std::optional<Choice> SpreadOver(const Pool& pool, const std::vector<std::uint32_t>& order, const Distribution& how,
+                                 int k) {
+  SpreadRequest request{.free = {}, .num = how.num, .group = how.group, .copied = how.copy_combinations};
   for (std::uint32_t node : order) request.free.push_back(pool.FreeIn(Level::kNuma, node));
   const SpreadChoice best = BestSpread(request, static_cast<std::size_t>(k));
   if (best.nodes.empty()) return std::nullopt;
@@ -146,22 +205,27 @@ std::optional<Choice> SpreadOver(const Pool& pool, const std::vector<std::uint32
 }
 
 /// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error.
-void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
+void TakeFromNode(Pool& pool, std::uint32_t node, int num, const PackedStyle& style) {
   const CpuTopology& topology = pool.topology();
-  auto cpus =
-      TakePacked(topology, topology.units(Level::kNuma)[node].cpus & pool.free(), pool.AllFree(), num, strategy, false);
+  auto cpus = TakePacked(topology, topology.units(Level::kNuma)[node].cpus & pool.free(), pool.AllFree(), num, style);
   if (cpus) pool.Take(*cpus);
 }
 
 /// nullopt: the remainder found no place, which keeps the kubelet in an endless loop.
-std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Choice& choice, int per_node, int rest, int group,
-                                         Strategy strategy) {
-  for (std::uint32_t node : choice.nodes) TakeFromNode(pool, node, per_node, strategy);
-  while (rest > 0) {
+std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Choice& choice, const Distribution& how,
+                                         const PackedStyle& style) {
+  const int group = how.group;
+  const int chosen = static_cast<int>(choice.nodes.size());
+  int per_node = EvenShare(how, chosen);
+  if (how.clip_share)
+    for (std::uint32_t node : choice.nodes)
+      per_node = std::min(per_node, pool.FreeIn(Level::kNuma, node) / group * group);
+  for (std::uint32_t node : choice.nodes) TakeFromNode(pool, node, per_node, style);
+  for (int rest = how.num - per_node * chosen; rest > 0;) {
     const int before = rest;
     for (std::size_t i = 0; i < choice.remainder.size() && rest > 0; ++i) {
       if (pool.FreeIn(Level::kNuma, choice.remainder[i]) < group) continue;
-      TakeFromNode(pool, choice.remainder[i], group, strategy);
+      TakeFromNode(pool, choice.remainder[i], group, style);
       rest -= group;
     }
     if (rest == before) return std::nullopt;
@@ -174,10 +238,11 @@ std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Choice& choice, int p
 
 }  // namespace
 
-Result<CpuSet> TakeDistributed(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int num,
-                               int group, Strategy strategy) {
-  if (num % group != 0) return TakePacked(topology, available, also_free, num, strategy, false);
-  Pool pool(topology, available, also_free, num);
+Result<CpuSet> TakeDistributed(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free,
+                               const Distribution& how, const PackedStyle& style) {
+  const int num = how.num;
+  if (num % how.group != 0) return TakePacked(topology, available, also_free, num, style);
+  Pool pool(topology, available, also_free, num, style.size);
   if (pool.Done()) return CpuSet();
   if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
 
@@ -185,19 +250,20 @@ Result<CpuSet> TakeDistributed(const CpuTopology& topology, const CpuSet& availa
   const int nodes = CountDistinct(order);
   const bool repeated = nodes < static_cast<int>(order.size());
   std::optional<EveryCombination> every;
-  if (repeated) every.emplace(pool, order, num, group);
-  const int groups_per_node = CeilDiv(CeilDiv(topology.cpus().Count(), group), topology.num_numa());
-  const int groups_needed = CeilDiv(num, group);
+  if (repeated || how.within_socket) every.emplace(pool, order, how);
+  const int groups_per_node = CeilDiv(CeilDiv(topology.cpus().Count(), how.group), topology.num_numa());
+  const int groups_needed = CeilDiv(num, how.group);
   const int most = std::min(groups_needed, nodes);
-  for (int k = CeilDiv(groups_needed, groups_per_node); k <= most; ++k) {
-    const std::optional<Choice> choice = every ? every->Best(k) : SpreadOver(pool, order, num, group, k);
+  int least = CeilDiv(groups_needed, groups_per_node);
+  if (how.least_nodes <= most) least = std::max(least, how.least_nodes);
+  for (int k = least; k <= most; ++k) {
+    const std::optional<Choice> choice = every ? every->Best(k) : SpreadOver(pool, order, how, k);
     if (!choice) continue;
-    const int per_node = num / k / group * group;
-    auto taken = TakeChoice(pool, *choice, per_node, num - per_node * k, group, strategy);
+    auto taken = TakeChoice(pool, *choice, how, style);
     if (taken) return *std::move(taken);
     break;
   }
-  return TakePacked(topology, available, also_free, num, strategy, false);
+  return TakePacked(topology, available, also_free, num, style);
 }
 
 }  // namespace berth::allocator

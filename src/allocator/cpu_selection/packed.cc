@@ -48,18 +48,18 @@ std::unexpected<Error> NotEnoughCpus(int requested, int available) {
 }
 
 Result<CpuSet> TakePacked(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int num,
-                          Strategy strategy, bool uncore) {
-  Pool pool(topology, available, also_free, num);
+                          const PackedStyle& style) {
+  Pool pool(topology, available, also_free, num, style.size);
   if (pool.Done()) return CpuSet();
   if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
 
   const bool numa_first = pool.NumaFirst();
   pool.TakeFull(numa_first ? Level::kNuma : Level::kSocket);
   if (!pool.Done()) pool.TakeFull(numa_first ? Level::kSocket : Level::kNuma);
-  if (!pool.Done() && uncore) UncoreStep(pool);
-  if (!pool.Done() && strategy != Strategy::kSpread) pool.TakeFull(Level::kCore);
+  if (!pool.Done() && style.uncore) UncoreStep(pool);
+  if (!pool.Done() && style.strategy == Strategy::kPacked) pool.TakeFull(Level::kCore);
   if (pool.Done()) return pool.result();
-  for (CpuId cpu : pool.CpuOrder(strategy)) {
+  for (CpuId cpu : pool.CpuOrder(style.strategy)) {
     if (pool.free().Contains(cpu)) pool.Take(CpuSet{cpu});
     if (pool.Done()) return pool.result();
   }

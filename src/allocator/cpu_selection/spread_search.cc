@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace berth::allocator {
 namespace {
@@ -95,7 +96,7 @@ class SpreadSearch {
     chosen.reserve(k_);
     Walk(chosen, 0);
     if (!found_) return {fullest, fullest_remainder};
-    if (Exceeded()) return {chosen_, remainder_};
+    if (Exceeded() || in_.copied) return {chosen_, remainder_};
     return {best_ == 0 ? RememberedUntilNext(chosen_, in_.free.size()) : RememberedToTheEnd(chosen_, in_.free.size()),
             remainder_};
   }
@@ -215,7 +216,8 @@ class SpreadSearch {
       WalkRemainder(subset, 0, size, best, best_subset);
     }
     remainder.clear();
-    for (std::size_t i : RememberedToTheEnd(best_subset, candidates_.size())) remainder.push_back(candidates_[i]);
+    if (!in_.copied) best_subset = RememberedToTheEnd(std::move(best_subset), candidates_.size());
+    for (std::size_t i : best_subset) remainder.push_back(candidates_[i]);
     return best;
   }
 

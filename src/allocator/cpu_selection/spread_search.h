@@ -14,6 +14,7 @@ struct SpreadRequest {
   std::vector<int> free;  ///< free CPUs of the nodes in filling order; every node once, all above 0
   int num = 0;            ///< a multiple of `group`
   int group = 1;
+  bool copied = false;  ///< what is remembered stays as it was found (KubeletRules::copy_combinations)
 };
 
 /// Indexes into SpreadRequest::free.
@@ -28,9 +29,9 @@ inline constexpr std::size_t kExactSpreadNodes = 10;
 inline constexpr std::int64_t kMostSpreadSteps = std::int64_t{1} << 14;
 
 /// The choice of exactly `k` nodes that leaves the free CPUs of all nodes as even as possible: the first in the
-/// kubelet's order among the best, as the kubelet remembers it (rules/cpu#remembered-combinations: some of the chosen
-/// positions are overwritten). No nodes: none can hold the request. After kMostSpreadSteps the best one found so far,
-/// or the fullest nodes. `steps`: counts the steps.
+/// kubelet's order among the best, as the kubelet remembers it (rules/cpu#remembered-combinations: unless copied, some
+/// of the chosen positions are overwritten). No nodes: none can hold the request. After kMostSpreadSteps the best one
+/// found so far, or the fullest nodes. `steps`: counts the steps.
 ///
 /// All choices leave the same sum, so the evenness depends on the sum of squares alone. That is bounded from below by
 /// taking the fullest of the remaining nodes and the remainder from wherever most is left; choices that cannot be

@@ -8,6 +8,7 @@
 #include "allocator/topology/cpu_topology.h"
 #include "base/id_set.h"
 #include "base/result.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::allocator {
 
@@ -19,11 +20,14 @@ struct TakeRequest {
   int num = 0;               ///< < 1 takes nothing
   bool distributed = false;  ///< spread evenly over NUMA nodes (distribute-cpus-across-numa)
   int group = 1;             ///< distributed only: CPUs handed out together; >= 1
+  bool by_socket = false;    ///< distributed only: align-by-socket is on too
+  int hinted_nodes = 0;      ///< distributed only: nodes of the hint that `available` was cut to; 0: it was not
   bool uncore = false;       ///< align to L3 groups (prefer-align-cpus-by-uncorecache); packed only
   bool spread = false;       ///< one CPU per core as far as possible (distribute-cpus-across-cores)
-  /// Berth's own order, instead of the three before; only `available` is taken then, whole cores of it where `group` is
+  /// Berth's own order, instead of those before; only `available` is taken then, whole cores of it where `group` is
   /// above 1.
   std::optional<TakeOrder> order{};
+  KubeletRules rules{};
 };
 
 /// Exactly `num` CPUs of `available` (and `also_free`).

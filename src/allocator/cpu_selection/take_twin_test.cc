@@ -10,6 +10,7 @@
 
 #include "allocator/cpu_selection/take.h"
 #include "allocator/testing/random_node.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::allocator {
 namespace {
@@ -35,7 +36,8 @@ std::string Actual(const CpuTopology& topology, const TakeRequest& request) {
 std::string Text(const TakeRequest& r) {
   return FormatIds(r.available) + " num " + std::to_string(r.num) + " distributed " + std::to_string(r.distributed) +
          " group " + std::to_string(r.group) + " uncore " + std::to_string(r.uncore) + " spread " +
-         std::to_string(r.spread);
+         std::to_string(r.spread) + " by socket " + std::to_string(r.by_socket) + " hinted nodes " +
+         std::to_string(r.hinted_nodes);
 }
 
 TEST(TakeCpusTwinTest, EqualsTheTwinOnEveryFreeSetOfEightCpus) {
@@ -79,6 +81,35 @@ TEST(TakeCpusTwinTest, EqualsTheTwinOnLargerMachines) {
     request.num = roll(request.available.Count() + 2);
     ASSERT_EQ(Actual(*CpuTopology::Make(machine), request), Expected(machine, request))
         << "seed 79, round " << round << ": " << Text(request);
+  }
+}
+
+TEST(TakeCpusTwinTest, EqualsTheTwinUnderTheRulesOfLaterKubelets) {
+  std::mt19937_64 rng(80);
+  const auto roll = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  const int rounds = std::min(PropertySteps(300), 20000);
+  for (int round = 0; round < rounds; ++round) {
+    const KubeletVersion version = roll(2) == 0 ? KubeletVersion::k1_37 : KubeletVersion::k1_38;
+    Shape shape{.sockets = 1 + roll(2), .nodes_per_socket = 1 + roll(4), .cores_per_node = 1 + roll(4)};
+    shape.threads = 1 + roll(2);
+    shape.adjacent = roll(2) == 0;
+    shape.cores_per_uncore = roll(4);
+    // Sizes of their own only where the rules look at them: the twin knows no oddities of averages.
+    for (unsigned cpu = 0; cpu < 64 && KubeletRulesOf(version).real_sizes; ++cpu)
+      if (roll(8) == 0) shape.offline.Insert(CpuId{cpu});
+    const Machine machine = MakeMachine(shape);
+    if (machine.online.empty()) continue;
+    TakeRequest request{
+        .distributed = roll(3) != 0, .group = 1 + roll(2), .uncore = roll(2) == 0, .spread = roll(2) == 0};
+    request.by_socket = roll(2) == 0;
+    request.hinted_nodes = roll(static_cast<int>(machine.nodes.size()) + 2);
+    request.rules = KubeletRulesOf(version);
+    const int busy = 2 + roll(8);
+    for (CpuId cpu : machine.online)
+      if (roll(busy) != 0) request.available.Insert(cpu);
+    request.num = roll(request.available.Count() + 2);
+    ASSERT_EQ(Actual(*CpuTopology::Make(machine), request), Expected(machine, request))
+        << "seed 80, round " << round << ", " << Name(version) << ": " << Text(request);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "allocator/node/node_tables.h"
 #include "allocator/node/pod_rules.h"
 #include "base/problems.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::allocator {
 namespace {
@@ -67,7 +68,8 @@ Result<void> CheckPools(const OwnRules& own, const NodeTables& tables) {
 Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOptions options) {
   auto tables = std::make_shared<NodeTables>();
   BERTH_TRY(tables->topology, CpuTopology::Make(machine));
-  BERTH_TRY(tables->settings, CheckSettings(machine, config, tables->topology));
+  tables->kubelet = KubeletRulesOf(options.kubelet_version);
+  BERTH_TRY(tables->settings, CheckSettings(machine, config, tables->topology, tables->kubelet));
   Problems problems;
   problems.Take(AddOwnOptions(options.own, tables->settings));
   if (options.node_fit) {

@@ -1,13 +1,15 @@
-// Engine options beyond the kubelet's settings; default-constructed, they leave its decisions as they are.
+// Engine options beyond the kubelet's settings; default-constructed, decisions are those of a kubelet 1.36.
 #ifndef BERTH_ALLOCATOR_NODE_ENGINE_OPTIONS_H_
 #define BERTH_ALLOCATOR_NODE_ENGINE_OPTIONS_H_
 
+#include "model/kubelet_version.h"
 #include "model/own_rules.h"
 
 namespace berth::allocator {
 
-/// Berth's own settings of the engine, beside the kubelet's.
+/// Which kubelet to decide as, and Berth's own settings of the engine.
 struct EngineOptions {
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are to be made (rules/versions)
   bool node_fit = true;  ///< also reject what exceeds node allocatable (OutOfcpu, OutOfmemory, OutOfpods, OutOf<res>),
                          ///< and Make refuses a reservation above capacity or, strict, of all CPUs
   /// Under full-pcpus-only only cores of which every CPU is free are given, each as a whole, and a number that no such

@@ -187,7 +187,7 @@ Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfigura
 
 /// The CPUs reserved for the system: the list, or as many as are reserved by amount, chosen like a container's.
 Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& settings,
-                              const std::optional<CpuSet>& listed) {
+                              const std::optional<CpuSet>& listed, const KubeletRules& rules) {
   constexpr std::string_view kSetting = "systemReserved.cpu, kubeReserved.cpu, reservedSystemCPUs";
   const auto amount = settings.reservation.find("cpu");
   if (amount == settings.reservation.end())
@@ -203,8 +203,10 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
     TakeRequest request{.available = topology.cpus(), .num = count};
     request.distributed = settings.cpu.distribute_numa;
     request.group = settings.cpu.full_pcpus_only ? topology.cpus_per_core() : 1;
+    request.by_socket = settings.cpu.align_by_socket;
     request.uncore = settings.cpu.align_uncore;
     request.spread = settings.cpu.distribute_cores;
+    request.rules = rules;
     if (auto taken = TakeCpus(topology, request)) cpus = *std::move(taken);
   }
   if (cpus.Count() != count)
@@ -230,10 +232,11 @@ Result<void> ReadCpuPolicy(const KubeletConfiguration& config, NodeSettings& out
 }
 
 /// Of a policy that was read.
-Result<void> ReadReservedCpus(const CpuTopology& topology, const std::optional<CpuSet>& listed, NodeSettings& out) {
+Result<void> ReadReservedCpus(const CpuTopology& topology, const std::optional<CpuSet>& listed,
+                              const KubeletRules& rules, NodeSettings& out) {
   if (out.cpu_policy == CpuPolicy::kNone) return {};
   BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out.cpu, out.topology_policy));
-  BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed));
+  BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed, rules));
   return {};
 }
 
@@ -367,7 +370,7 @@ Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& to
 }
 
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
-                                   const CpuTopology& topology) {
+                                   const CpuTopology& topology, const KubeletRules& rules) {
   BERTH_RETURN_IF_ERROR(CheckMachine(machine, config));
   Problems problems;
   NodeSettings out;
@@ -379,7 +382,8 @@ Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfigur
   if (reservation) out.reservation = *std::move(reservation);
   out.allocatable = NodeAllocatable(out.capacity, out.reservation);
   problems.Take(ReadTopologySettings(machine, config, out));
-  if (problems.Take(ReadCpuPolicy(config, out)) && known) problems.Take(ReadReservedCpus(topology, *listed, out));
+  if (problems.Take(ReadCpuPolicy(config, out)) && known)
+    problems.Take(ReadReservedCpus(topology, *listed, rules, out));
   if (problems.Take(ReadMemoryPolicy(config, out)) && known) problems.Take(ReadReservedMemory(machine, config, out));
   BERTH_RETURN_IF_ERROR(problems.Done());
   return out;

@@ -14,6 +14,7 @@
 #include "base/quantity.h"
 #include "base/result.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_rules.h"
 #include "model/machine.h"
 #include "model/own_rules.h"
 
@@ -58,7 +59,7 @@ struct NodeSettings {
 
 /// Errors: kInvalid in the kubelet's words, in the order in which it would find them, a line each.
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
-                                   const CpuTopology& topology);
+                                   const CpuTopology& topology, const KubeletRules& rules);
 
 /// `below` with what is wished over it. Errors: kInvalid where options contradict each other.
 Result<CpuOptions> WithWishes(CpuOptions below, const CpuWishes& wishes);

@@ -12,6 +12,7 @@
 #include "allocator/topology/device_places.h"
 #include "allocator/topology/mask.h"
 #include "allocator/topology_manager/aligner.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::allocator {
 
@@ -19,6 +20,7 @@ struct NodeTables {
   Machine machine;
   KubeletConfiguration config;
   EngineOptions options;
+  KubeletRules kubelet;
   NodeSettings settings;
   CpuTopology topology;
   NodeIndex nodes;                ///< all nodes of the machine, memory-only ones too

@@ -11,6 +11,7 @@
 
 #include "allocator/testing/builders.h"
 #include "base/text.h"
+#include "model/kubelet_version.h"
 
 namespace berth::allocator::testing {
 
@@ -23,7 +24,8 @@ inline int PropertySteps(int standard) {
 class RandomNode {
  public:
   /// most_nodes: 4 to 8; above 4 machines have up to so many nodes.
-  explicit RandomNode(std::uint64_t seed, unsigned most_nodes = 4) : rng_(seed), most_nodes_(most_nodes) {}
+  explicit RandomNode(std::uint64_t seed, unsigned most_nodes = 4)
+      : rng_(seed), most_nodes_(most_nodes), version_(kKubeletVersions[seed % kKubeletVersions.size()]) {}
 
   unsigned Roll(unsigned n) { return static_cast<unsigned>(rng_() % n); }
   bool OneIn(unsigned n) { return Roll(n) == 0; }
@@ -43,7 +45,7 @@ class RandomNode {
       if (OneIn(3) && OneIn(6)) shape.offline.Insert(CpuId{cpu});
     Machine machine = MakeMachine(shape);
     if (machine.online.Count() < 2) return std::nullopt;
-    EngineOptions options{.node_fit = OneIn(2)};
+    EngineOptions options{.kubelet_version = version_, .node_fit = OneIn(2)};
     if (own_rules) {
       for (const CpuId cpu : machine.online)
         if (OneIn(6)) machine.isolated.Insert(cpu);
@@ -87,7 +89,7 @@ class RandomNode {
     for (NumaNode& node : machine.nodes) node.memory = GiB(2 + Roll(8));
     if (OneIn(4)) AddMemoryNode(machine);
     AddTotals(machine);
-    auto node = Node::Make(machine, Config(machine), {.node_fit = false});
+    auto node = Node::Make(machine, Config(machine), {.kubelet_version = version_, .node_fit = false});
     if (!node || node->EmptyLedger().shared.empty()) return std::nullopt;
     return *std::move(node);
   }
@@ -259,6 +261,7 @@ class RandomNode {
 
   std::mt19937_64 rng_;
   unsigned most_nodes_;
+  KubeletVersion version_;  // any
   unsigned next_pod_ = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "allocator/engine.h"
 #include "allocator/node/node_tables.h"
 #include "allocator/testing/slow_merge.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::allocator::testing {
 
@@ -435,6 +436,8 @@ class SlowAdmission {
     take.group = Option("full-pcpus-only") ? per_core : 1;
     take.uncore = Option("prefer-align-cpus-by-uncorecache");
     take.spread = Option("distribute-cpus-across-cores");
+    take.by_socket = Option("align-by-socket");
+    take.rules = KubeletRulesOf(node_.options().kubelet_version);
     const CpuSet allocatable = (shared_ - node_.reserved_cpus()) | cpu_reuse_;
     CpuSet got;
     if (!hint.any) {
@@ -442,12 +445,14 @@ class SlowAdmission {
       if (Option("align-by-socket")) near = CpusOfSockets(SocketsOf(near));
       take.available = near & allocatable;
       take.num = std::min(c.cpus, take.available.Count());
+      take.hinted_nodes = static_cast<int>(hint.nodes.size());
       const auto part = TakeCpus(topology, take);
       if (!part) return Fail(part.error().message);
       got = *part;
     }
     take.available = allocatable - got;
     take.num = c.cpus - got.Count();
+    take.hinted_nodes = 0;
     const auto rest = TakeCpus(topology, take);
     if (!rest) return Fail(rest.error().message);
     got |= *rest;

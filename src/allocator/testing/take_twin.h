@@ -1,5 +1,6 @@
 // Taking CPUs once more, straight from the rules (rules/cpu#orders to rules/cpu#distributed): plain lists of numbers,
-// nothing prepared, nothing shared with the real thing. For machines whose cores have equal sizes.
+// nothing prepared, nothing shared with the real thing. For machines whose cores have equal sizes, unless the request's
+// rules go by real ones.
 #ifndef BERTH_ALLOCATOR_TESTING_TAKE_TWIN_H_
 #define BERTH_ALLOCATOR_TESTING_TAKE_TWIN_H_
 
@@ -110,8 +111,8 @@ class TakeTwin {
     std::vector<Ids> full;
     for (unsigned id : Order(s.free, level)) {
       const Ids all = In(All(), level, id);
-      const std::size_t size =
-          level == kNode || level == kUncoreOf ? all.size() : static_cast<std::size_t>(Average(level));
+      const bool average = !in_.rules.real_sizes && (level == kSocketOf || level == kCoreOf);
+      const std::size_t size = average ? static_cast<std::size_t>(Average(level)) : all.size();
       if (In(s.free, level, id).size() == size) full.push_back(all);
     }
     // Ours, not the rules': a unit that spans two groups is listed twice, and taken once (docs/differences.md).
@@ -143,12 +144,26 @@ class TakeTwin {
     if (s.need > 0) TakeFull(s, NumaFirst() ? kSocketOf : kNode);
     if (s.need > 0 && uncore) UncoreStep(s);
     if (s.need > 0 && !in_.spread) TakeFull(s, kCoreOf);
+    if (s.need > 0 && in_.spread && in_.rules.one_cpu_per_core) {
+      TakeOnePerCore(s);
+      return s.result;
+    }
     Ids order;
     for (unsigned id : Order(s.free, in_.spread ? kSocketOf : kCoreOf))
       for (unsigned cpu : In(s.free, in_.spread ? kSocketOf : kCoreOf, id)) order.push_back(cpu);
     for (unsigned cpu : order)
       if (s.need > 0) s.Take({cpu});
     return s.result;
+  }
+  /// The lowest free CPU of each core in turn, a socket after the other.
+  void TakeOnePerCore(State& s) const {
+    const Ids sockets = Order(s.free, kSocketOf);
+    const Ids cores = Order(s.free, kCoreOf);
+    for (unsigned socket : sockets)
+      while (s.need > 0 && !In(s.free, kSocketOf, socket).empty())
+        for (unsigned core : cores)
+          if (const Ids left = In(In(s.free, kSocketOf, socket), kCoreOf, core); s.need > 0 && !left.empty())
+            s.Take({left.front()});
   }
 
   // ---- distributed ----
@@ -168,6 +183,7 @@ class TakeTwin {
       return out;
     }
     Ids Read() const { return {buffer->begin(), buffer->begin() + static_cast<std::ptrdiff_t>(size)}; }
+    Slice Copy() const { return {std::make_shared<Ids>(Read()), size}; }
   };
   template <class F>
   static bool Choose(const Ids& items, std::size_t k, std::size_t start, const Slice& slice, const F& f) {
@@ -205,10 +221,19 @@ class TakeTwin {
             if (t > 0 && x[m] >= g) x[m] -= g, t -= g;
           if (t == before) return true;
         }
-        if (const double b = Sd(x); b < balance) balance = b, best = s;
+        if (const double b = Sd(x); b < balance) balance = b, best = Remembered(s);
         return true;
       });
     return balance;
+  }
+  Slice Remembered(const Slice& s) const { return in_.rules.copy_combinations ? s.Copy() : s; }
+  bool WithinSocket() const { return in_.by_socket && in_.rules.distribute_within_socket; }
+  /// Whether all CPUs of `avail` on the nodes are of one socket.
+  bool InOneSocket(const Ids& avail, const Ids& nodes) const {
+    Ids cpus;
+    for (unsigned m : nodes)
+      for (unsigned cpu : In(avail, kNode, m)) cpus.push_back(cpu);
+    return Distinct(cpus, kSocketOf).size() == 1;
   }
   static double Sd(std::vector<int> by_node) {
     std::erase(by_node, -1);
@@ -227,13 +252,22 @@ class TakeTwin {
     for (unsigned m : nodes) free[m] = static_cast<int>(In(avail, kNode, m).size());
     const int needed = up(n, g);
     const int most = std::min(needed, static_cast<int>(Distinct(avail, kNode).size()));
-    for (int k = up(needed, up(up(static_cast<int>(rows_.size()), g), counts_[kNode])); k <= most; ++k) {
+    int least = up(needed, up(up(static_cast<int>(rows_.size()), g), counts_[kNode]));
+    if (in_.rules.keep_hint_width && least < in_.hinted_nodes && in_.hinted_nodes <= most) least = in_.hinted_nodes;
+    for (int k = least; k <= most; ++k) {
       double best = kWorst;
+      bool best_within = false;
       Slice combo;
       Slice remainder;
-      const int d = n / k / g * g;
+      const auto share = [&](const Ids& of, bool clip) {
+        int out = n / k / g * g;
+        for (unsigned m : of)
+          if (clip) out = std::min(out, free[m] / g * g);
+        return out;
+      };
       Choose(nodes, static_cast<std::size_t>(k), 0, {}, [&](const Slice& s) {
-        if (best == 0) return false;
+        if (best == 0 && (!WithinSocket() || best_within)) return false;
+        const int d = share(s.Read(), WithinSocket());
         int sum = 0;
         int groups = 0;
         bool enough = true;
@@ -243,10 +277,14 @@ class TakeTwin {
         for (unsigned m : s.Read()) left[m] -= d;
         Slice rem;
         const double b = n == d * k ? Sd(left) : Remainder(s.Read(), left, n - d * k, rem);
-        if (b < best) best = b, combo = s, remainder = rem;
+        if (b == kWorst) return true;
+        const bool within = WithinSocket() && InOneSocket(avail, s.Read());
+        const bool by_place = best != kWorst && within != best_within;
+        if (by_place ? within : b < best) best = b, best_within = within, combo = Remembered(s), remainder = rem;
         return true;
       });
       if (best == kWorst) continue;
+      const int d = share(combo.Read(), in_.rules.clip_even_share);
       State s{avail, n, {}};
       const auto give = [&](unsigned m, int count) {
         s.Take(Packed(In(s.free, kNode, m), count, false).value_or(Ids()));

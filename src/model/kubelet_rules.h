@@ -1,0 +1,42 @@
+// Decision rules of the kubelet that differ between versions: rules/versions.
+#ifndef BERTH_MODEL_KUBELET_RULES_H_
+#define BERTH_MODEL_KUBELET_RULES_H_
+
+#include "model/kubelet_version.h"
+
+namespace berth {
+
+/// What a version of the kubelet does otherwise than 1.36, which is the default. All of it is about how the static CPU
+/// policy picks CPUs.
+struct KubeletRules {
+  /// distribute-cpus-across-numa under align-by-socket: nodes of one socket before nodes of several, however even these
+  /// would be; a node with less than the even share is no reason against a set (rules/cpu#distributed).
+  bool distribute_within_socket = false;
+  /// What each of the chosen nodes gives is cut to the whole groups that the emptiest of them has
+  /// (rules/cpu#distributed).
+  bool clip_even_share = false;
+  /// Over as many nodes as the hint names, if there are, and not over fewer (rules/cpu#distributed).
+  bool keep_hint_width = false;
+  /// The best set of nodes stays as it was found (rules/cpu#remembered-combinations).
+  bool copy_combinations = false;
+  /// distribute-cpus-across-cores takes one CPU of each core in turn, however they are numbered (rules/cpu#orders).
+  bool one_cpu_per_core = false;
+  /// A socket or core counts as free by its own size, not by the average (rules/cpu#orders).
+  bool real_sizes = false;
+  friend bool operator==(const KubeletRules&, const KubeletRules&) = default;
+};
+
+constexpr KubeletRules KubeletRulesOf(KubeletVersion version) {
+  const bool from_1_37 = version >= KubeletVersion::k1_37;
+  const bool from_1_38 = version >= KubeletVersion::k1_38;
+  return {.distribute_within_socket = from_1_37,
+          .clip_even_share = from_1_37,
+          .keep_hint_width = from_1_38,
+          .copy_combinations = from_1_38,
+          .one_cpu_per_core = from_1_38,
+          .real_sizes = from_1_38};
+}
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_KUBELET_RULES_H_
