@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = codec::ReadNodeState(*text);
     BERTH_CHECK(again && *again == *state);
   }
-  const allocator::EngineOptions options{.node_fit = state->node_fit,
+  const allocator::EngineOptions options{.kubelet_version = state->kubelet_version,
+                                         .node_fit = state->node_fit,
                                          .whole_cores = state->whole_cores,
                                          .close_devices = state->close_devices,
                                          .judge_by_free_memory = state->judge_by_free_memory,

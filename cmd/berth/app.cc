@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/local_api/api_client.h"
+#include "base/text.h"
 #include "berth/give_back_all.h"
 #include "berth/hold.h"
 #include "berth/json_path.h"
@@ -11,6 +12,7 @@
 #include "berth/stay.h"
 #include "berth/topics.h"
 #include "berth/usage_problem.h"
+#include "model/kubelet_version.h"
 
 namespace berth::cli {
 namespace {
@@ -120,6 +122,12 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
     return "'" + given + "' is none of " + choices + (nearest.empty() ? "" : ", did you mean " + nearest + "?");
   };
   return option->check(check, "", "choice");
+}
+
+CLI::Option* AddKubeletVersion(CLI::App& app, std::string& value, const std::string& text) {
+  std::vector<std::string> names;
+  for (const KubeletVersion version : kKubeletVersions) names.emplace_back(Name(version));
+  return AddChoice(app, "--kubelet-version", value, Join(names, "|"), text);
 }
 
 std::vector<std::string> CommandNames(const Parser& parser) {

@@ -18,6 +18,7 @@
 #include "host/os/fs.h"
 #include "host/os/input.h"
 #include "host/os/path.h"
+#include "model/kubelet_version.h"
 #include "runtime/cri/cri_client.h"
 
 namespace berth::cli {
@@ -71,22 +72,28 @@ struct Base {
 Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kubelet, const Session& session) {
   if (options.config.empty() && session.Reachable()) {
     BERTH_TRY(offline::OfflineNode node,
-              offline::LoadOfflineNode({.ledger = session.socket(), .ask = options.ask}, session.err()));
+              offline::LoadOfflineNode(
+                  {.kubelet_version = options.kubelet_version, .ledger = session.socket(), .ask = options.ask},
+                  session.err()));
     return Base{.node = std::move(node.node),
                 .ledger = std::move(node.ledger),
                 .inputs = std::move(node.inputs),
                 .from_berthd = true};
   }
+  allocator::EngineOptions engine{.node_fit = false};
+  if (!options.kubelet_version.empty()) {
+    BERTH_TRY(engine.kubelet_version, ParseKubeletVersion(options.kubelet_version));
+  }
   BERTH_TRY(Machine machine, machine::LoadThisHost());
   KubeletConfiguration config = nri_preflight::UsualPlacement(kubelet, machine);
   if (!options.config.empty()) {
     BERTH_TRY(const std::string text, os::ReadInput(options.config));
-    BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, options.config));
+    BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, options.config, engine.kubelet_version));
     for (const manifest::Warning& warning : parsed.warnings)
       session.err() << "berth: warning: " << warning.where << ": " << warning.message << "\n";
     config = std::move(parsed.config);
   }
-  BERTH_TRY(allocator::Node node, allocator::Node::Make(std::move(machine), std::move(config), {.node_fit = false}));
+  BERTH_TRY(allocator::Node node, allocator::Node::Make(std::move(machine), std::move(config), engine));
   Ledger ledger = node.EmptyLedger();
   return Base{.node = std::move(node), .ledger = std::move(ledger), .inputs = {}};
 }

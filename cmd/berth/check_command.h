@@ -16,8 +16,9 @@ struct CheckOptions {
   std::string runtime_config;  ///< of the runtime
   std::string kubelet_config;
   std::string kubelet_dir;
-  std::string config;    ///< KubeletConfiguration that Berth would place by
-  offline::AskNode ask;  ///< a berthd that runs here
+  std::string config;           ///< KubeletConfiguration that Berth would place by
+  std::string kubelet_version;  ///< as Name has it; "": that of the berthd that runs here, else 1.36
+  offline::AskNode ask;         ///< a berthd that runs here
 };
 
 /// kOk: nothing is in the way; kRejected: something is; kUnreachable: no container runtime answers, all else is shown;

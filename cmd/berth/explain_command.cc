@@ -40,9 +40,9 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
 
 bool NothingNamed(const OfflineOptions& options) {
   return options.machine.empty() && options.config.empty() && options.ledger.empty() && options.devices.empty() &&
-         options.berth_config.empty() && options.node_fit && options.whole_cores && !options.close_devices &&
-         !options.judge_by_free_memory && !options.memory_groups_overlap && !options.pod_falls_back &&
-         !options.keep_rest_aligned && !options.look_ahead;
+         options.berth_config.empty() && options.kubelet_version.empty() && options.node_fit && options.whole_cores &&
+         !options.close_devices && !options.judge_by_free_memory && !options.memory_groups_overlap &&
+         !options.pod_falls_back && !options.keep_rest_aligned && !options.look_ahead;
 }
 
 int Refused(const Error& error, const Session& session) {

@@ -1,5 +1,4 @@
 // The commands about the node, bound to their options.
-#include "base/text.h"
 #include "berth/diff_command.h"
 #include "berth/events_command.h"
 #include "berth/images_command.h"
@@ -13,13 +12,6 @@
 
 namespace berth::cli {
 namespace {
-
-/// As the choices of an option.
-std::string KubeletVersions() {
-  std::vector<std::string> names;
-  for (const KubeletVersion version : kKubeletVersions) names.emplace_back(Name(version));
-  return Join(names, "|");
-}
 
 Command MapCommand() {
   return {
@@ -256,8 +248,7 @@ Command StateCommand() {
             ->default_str("/var/lib/kubelet");
         app.add_option("--to", options->to, "Where to write (export)")->type_name("FILE");
         auto version = std::make_shared<std::string>(Name(options->kubelet_version));
-        AddChoice(app, "--kubelet-version", *version, KubeletVersions(), "Whose file formats to write (export)")
-            ->default_str(*version);
+        AddKubeletVersion(app, *version, "Whose file formats to write (export)")->default_str(*version);
         app.add_option("--cgroup-root", options->cgroup_root, "Where pods run; none: do not look (import)")
             ->type_name("CGROUP")
             ->default_str("/");

@@ -23,6 +23,7 @@ void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
          "--berth-config", node.berth_config,
          "BerthConfiguration: its options of decisions, podPolicies, and its kubeletConfig where -c is not given")
       ->type_name("FILE");
+  AddKubeletVersion(app, node.kubelet_version, "Decide as this version of the kubelet; without it as the settings say");
   app.add_option("--devices", node.devices, "Device inventory: resource, ids, NUMA nodes, health")->type_name("FILE");
   app.add_option("--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
       ->type_name("FILE");
@@ -239,6 +240,8 @@ Command CheckCommand() {
                        "KubeletConfiguration to place by; without it the static CPU policy, best-effort, and what "
                        "the kubelet reserves")
             ->type_name("FILE");
+        AddKubeletVersion(app, options->kubelet_version,
+                          "Place as this version of the kubelet; without it as the berthd that runs here, else 1.36");
         app.add_option("--endpoint", options->endpoint, "The container runtime's socket")->type_name("FILE");
         app.add_option("--nri-socket", options->nri_socket, "Where it takes plug-ins")
             ->type_name("FILE")

@@ -66,6 +66,9 @@ std::vector<std::string> Choices(const std::string& type_name);
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& text);
 
+/// --kubelet-version. `value` may start empty, which is none.
+CLI::Option* AddKubeletVersion(CLI::App& app, std::string& value, const std::string& text);
+
 /// -n of commands about pods.
 CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text);
 /// -n and -A of commands that list pods, or what is told of them.

@@ -136,6 +136,23 @@ void ReadIndex(Object& object, std::string& out) {
     object.Read("nriIndex", out);
 }
 
+/// 1.37 without quotes is a number of YAML's.
+void ReadKubeletVersion(Object& object, KubeletVersion& out) {
+  const Node* const node = object.Take("kubeletVersion");
+  if (node == nullptr) return;
+  std::string text;
+  if (node->kind == Node::Kind::kNumber)
+    text = node->text;
+  else
+    object.Read("kubeletVersion", text);
+  if (text.empty()) return;
+  const auto version = ParseKubeletVersion(text);
+  if (version)
+    out = *version;
+  else
+    object.report().Problem(object.PathOf("kubeletVersion"), "Invalid value: " + version.error().message);
+}
+
 void ReadPublish(Object& object, std::optional<PublishSettings>& out) {
   object.Within("publish", [&](Object& publish) {
     PublishSettings& settings = out.emplace();
@@ -236,6 +253,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("kubeletDir", c.kubelet_dir);
   ReadPodSpecs(object, c.pod_specs);
   object.Read("logLevel", c.log_level);
+  ReadKubeletVersion(object, c.kubelet_version);
   object.Read("nodeFit", c.node_fit);
   object.Read("wholeCores", c.whole_cores);
   object.Read("closeDevices", c.close_devices);

@@ -72,6 +72,7 @@ logDir: /l
 nodeName: n1
 runtime: process
 logLevel: debug
+kubeletVersion: "1.38"
 nodeFit: false
 stopContainersOnExit: true
 reconcilePeriod: 1s
@@ -98,6 +99,7 @@ metricsAddress: 9950
   EXPECT_EQ(c.node_name, "n1");
   EXPECT_EQ(c.log_level, "debug");
   EXPECT_EQ(c.unsupported_fields, "warn");
+  EXPECT_EQ(c.kubelet_version, KubeletVersion::k1_38);
   EXPECT_FALSE(c.node_fit);
   EXPECT_TRUE(c.stop_containers_on_exit);
   EXPECT_EQ(c.reconcile_period, 1s);
@@ -176,6 +178,17 @@ TEST(BerthConfigurationTest, SpecsOfPodsAreAskedForWhereTheSettingsSaySo) {
             (PodSpecsSettings{.kubeconfig = "examples/node.conf"}));
 }
 
+TEST(BerthConfigurationTest, TheVersionOfTheKubeletMayStandWithoutQuotes) {
+  const auto version = [](const char* field) {
+    const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + field, "b.yaml");
+    return parsed ? std::string(Name(parsed->config.kubelet_version)) : parsed.error().message;
+  };
+  EXPECT_EQ(version(""), "1.36");
+  EXPECT_EQ(version("kubeletVersion: 1.37\n"), "1.37");
+  EXPECT_EQ(version("kubeletVersion: \"1.37\"\n"), "1.37");
+  EXPECT_EQ(version("kubeletVersion: \"\"\n"), "1.36");
+}
+
 TEST(BerthConfigurationTest, BadValuesNameTheField) {
   const std::pair<const char*, const char*> cases[] = {
       {"stateDir: state\n", "stateDir: Invalid value: \"state\": must be an absolute path"},
@@ -199,6 +212,8 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"publish: {state: 1}\n", "publish.state: Invalid value: 1: expected true or false"},
       {"publish: true\n", "publish: "},
       {"podSpecs: true\n", "podSpecs: "},
+      {"kubeletVersion: \"1.35\"\n", "kubeletVersion: Invalid value: \"1.35\" is no kubelet version known here"},
+      {"kubeletVersion: true\n", "kubeletVersion: "},
       {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
   };
   for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfBerth(fields), HasSubstr(message)) << fields;

@@ -270,6 +270,7 @@ void WarnOfFlags(Object& o, const Node& root) {
 struct Origin {
   std::string_view file;   // in messages
   bool whole_file = true;  // apiVersion and kind are required, relative paths resolved
+  KubeletVersion version = KubeletVersion::k1_36;
 };
 
 Result<void> ReadKubeletFields(const Document& document, const Origin& origin, ParsedKubeletConfiguration& out) {
@@ -291,7 +292,7 @@ Result<void> ReadKubeletFields(const Document& document, const Origin& origin, P
     config.static_pod_path = ResolveBeside(origin.file, config.static_pod_path);
     config.pod_logs_dir = ResolveBeside(origin.file, config.pod_logs_dir);
   }
-  CheckKubeletConfiguration(config, report);
+  CheckKubeletConfiguration(config, origin.version, report);
   const std::vector<Warning> warnings = WarningsOf(report, document, origin.file);
   out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
   return ErrorOf(report, origin.file);
@@ -299,22 +300,25 @@ Result<void> ReadKubeletFields(const Document& document, const Origin& origin, P
 
 }  // namespace
 
-Result<void> ReadKubeletConfiguration(std::string_view text, std::string_view file, ParsedKubeletConfiguration& out) {
+Result<void> ReadKubeletConfiguration(std::string_view text, std::string_view file, KubeletVersion version,
+                                      ParsedKubeletConfiguration& out) {
   BERTH_TRY(const Document document, ReadDocumentOfKind(text, file, kKubeletConfiguration.kind, out.warnings));
-  return ReadKubeletFields(document, {.file = file, .whole_file = true}, out);
+  return ReadKubeletFields(document, {.file = file, .whole_file = true, .version = version}, out);
 }
 
-Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file) {
+Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file,
+                                                             KubeletVersion version) {
   ParsedKubeletConfiguration out;
-  BERTH_RETURN_IF_ERROR(ReadKubeletConfiguration(text, file, out));
+  BERTH_RETURN_IF_ERROR(ReadKubeletConfiguration(text, file, version, out));
   return out;
 }
 
-Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where) {
+Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where,
+                                                                   KubeletVersion version) {
   Result<Document> document = ReadJson(json);
   if (!document) return Wrap(std::move(document).error(), where);
   ParsedKubeletConfiguration out;
-  BERTH_RETURN_IF_ERROR(ReadKubeletFields(*document, {.file = where, .whole_file = false}, out));
+  BERTH_RETURN_IF_ERROR(ReadKubeletFields(*document, {.file = where, .whole_file = false, .version = version}, out));
   return out;
 }
 

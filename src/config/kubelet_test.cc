@@ -307,6 +307,29 @@ TEST(KubeletConfigurationTest, TheRulesOfTheFileAreKept) {
   for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfKubelet(fields), HasSubstr(message)) << fields;
 }
 
+TEST(KubeletConfigurationTest, FeatureGatesAreThoseOfTheVersion) {
+  const auto answers = [](const std::string& gate) {
+    std::string out;
+    for (const KubeletVersion version : kKubeletVersions) {
+      const auto parsed = ParseKubeletConfigurationFields("{\"featureGates\": {" + gate + "}}", "k", version);
+      out += (out.empty() ? "" : "|") + (parsed ? "ok" : parsed.error().message);
+    }
+    return out;
+  };
+  EXPECT_EQ(answers("\"MemoryQoS\": true"), "ok|ok|ok");
+  EXPECT_THAT(
+      answers("\"SidecarContainers\": true"),
+      ::testing::MatchesRegex("ok\\|.*was removed: the feature is always on in 1.37.*\\|.*always on in 1.38.*"));
+  EXPECT_THAT(answers("\"DisableCPUQuotaWithExclusiveCPUs\": false"),
+              ::testing::MatchesRegex("ok\\|.*locked to true in 1.37; remove it\\|.*was removed.*take it out.*"));
+  EXPECT_THAT(answers("\"NodeDeclaredFeatures\": true"), "ok|ok|ok");
+  EXPECT_THAT(answers("\"HugepageAwareEviction\": false"),
+              ::testing::MatchesRegex(".*knows this feature gate from 1.37 on.*set kubeletVersion.*\\|ok\\|ok"));
+  EXPECT_THAT(answers("\"CPUManager\": true"),
+              ::testing::MatchesRegex(".*always on in 1.36.*\\|.*always on in 1.37.*\\|.*always on in 1.38.*"));
+  EXPECT_THAT(answers("\"NoSuchGate\": true"), HasSubstr("featureGates[NoSuchGate]: Unsupported value: unknown"));
+}
+
 TEST(KubeletConfigurationTest, TheFileHoldsOneDocumentOfTheRightKind) {
   const auto error = [](std::string_view text) {
     const auto parsed = ParseKubeletConfiguration(text, "k.yaml");

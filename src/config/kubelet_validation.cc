@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "model/kubelet_version.h"
 #include "model/resources.h"
 
 namespace berth::config {
@@ -45,11 +46,14 @@ constexpr std::string_view kGraduatedGates[] = {"AppArmor",
                                                 "Sysctls",
                                                 "TopologyManager"};
 
+std::string RemovedGate(KubeletVersion version) {
+  return "Unsupported value: this feature gate was removed: the feature is always on in " + std::string(Name(version)) +
+         "; take it out of the file";
+}
+
 /// Why a kubelet does not know it, or what it may be meant for.
-std::string UnknownGate(std::string_view name) {
-  if (std::ranges::binary_search(kGraduatedGates, name))
-    return "Unsupported value: this feature gate was removed: the feature is always on in 1.36; take it out of the "
-           "file";
+std::string UnknownGate(std::string_view name, KubeletVersion version) {
+  if (std::ranges::binary_search(kGraduatedGates, name)) return RemovedGate(version);
   const std::string_view nearest = Nearest(name, KnownFeatureGates());
   return "Unsupported value: unknown feature gate" +
          (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?");
@@ -57,7 +61,8 @@ std::string UnknownGate(std::string_view name) {
 
 class Checker {
  public:
-  Checker(const KubeletConfiguration& config, Report& report) : c_(config), report_(report) {}
+  Checker(const KubeletConfiguration& config, KubeletVersion version, Report& report)
+      : c_(config), version_(version), report_(report) {}
 
   void Run() {
     CheckChoices();
@@ -215,23 +220,40 @@ class Checker {
     const Path map{.parent = nullptr, .key = "featureGates"};
     for (const auto& [name, on] : c_.feature_gates) {
       const Path path{.parent = &map, .key = name, .index = -1, .entry = true};
-      if (!std::ranges::binary_search(KnownFeatureGates(), name)) {
-        report_.Problem(path, UnknownGate(name));
-      } else if (const FeatureGate* gate = FindFeatureGate(name); gate != nullptr && gate->locked && gate->on != on) {
-        report_.Problem(path,
-                        std::string("Forbidden: locked to ") + (gate->on ? "true" : "false") + " in 1.36; remove it");
-      }
+      if (std::string problem = GateProblem(name, on); !problem.empty()) report_.Problem(path, std::move(problem));
     }
     if (FeatureEnabled(c_, "PodLevelResourceManagers") && !FeatureEnabled(c_, "PodLevelResources"))
       report_.Problem(map, "Forbidden: PodLevelResourceManagers needs PodLevelResources");
   }
 
+  /// "": the kubelet takes it.
+  std::string GateProblem(std::string_view name, bool on) const {
+    const GateStanding standing = StandingOf(name, version_);
+    const std::string version(Name(version_));
+    switch (standing.kind) {
+      case GateStanding::Kind::kUnknown: return UnknownGate(name, version_);
+      case GateStanding::Kind::kLater:
+        return "Unsupported value: a kubelet knows this feature gate from " + std::string(Name(standing.since)) +
+               " on, and this is to be as one of " + version + "; take it out of the file, or set kubeletVersion";
+      case GateStanding::Kind::kFree: return "";
+      case GateStanding::Kind::kLocked:
+        if (on == standing.on) return "";
+        return std::string("Forbidden: locked to ") + (standing.on ? "true" : "false") + " in " + version +
+               "; remove it";
+      case GateStanding::Kind::kRemoved: return RemovedGate(version_);
+    }
+    return "";
+  }
+
   const KubeletConfiguration& c_;
+  KubeletVersion version_;
   Report& report_;
 };
 
 }  // namespace
 
-void CheckKubeletConfiguration(const KubeletConfiguration& config, Report& report) { Checker(config, report).Run(); }
+void CheckKubeletConfiguration(const KubeletConfiguration& config, KubeletVersion version, Report& report) {
+  Checker(config, version, report).Run();
+}
 
 }  // namespace berth::config

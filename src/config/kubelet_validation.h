@@ -4,11 +4,12 @@
 
 #include "manifest/field_reader.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 
 namespace berth::config {
 
-/// Requires: defaults are in place. Problems carry the field's path.
-void CheckKubeletConfiguration(const KubeletConfiguration& config, manifest::Report& report);
+/// As a kubelet of that version. Requires: defaults are in place. Problems carry the field's path.
+void CheckKubeletConfiguration(const KubeletConfiguration& config, KubeletVersion version, manifest::Report& report);
 
 }  // namespace berth::config
 

@@ -63,7 +63,7 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, os::ReadFile(settings.kubelet_file));
   config::ParsedKubeletConfiguration parsed;
-  auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, parsed);
+  auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, settings.berth.kubelet_version, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.kubelet = std::move(parsed.config);
   settings.kubelet_text = text;
@@ -202,7 +202,8 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
   if (known != nullptr) machine = WithCpusOf(std::move(machine), *known);
   const bool dry_run = settings.dry_run || !machine.this_host;
   // Beside a kubelet it is the kubelet's and its scheduler's to count; Berth does not see all that they count.
-  const allocator::EngineOptions options{.node_fit = settings.berth.node_fit && !BesideKubelet(settings),
+  const allocator::EngineOptions options{.kubelet_version = settings.berth.kubelet_version,
+                                         .node_fit = settings.berth.node_fit && !BesideKubelet(settings),
                                          .whole_cores = settings.berth.whole_cores,
                                          .close_devices = settings.berth.close_devices,
                                          .judge_by_free_memory = settings.berth.judge_by_free_memory,
@@ -246,6 +247,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("podPolicies", berth.own.pods == now.berth.own.pods);
   note("closeDevices", berth.close_devices == now.berth.close_devices);
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
+  note("kubeletVersion", berth.kubelet_version == now.berth.kubelet_version);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("metricsAddress", berth.metrics_address == now.berth.metrics_address);

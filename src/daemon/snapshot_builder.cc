@@ -213,6 +213,7 @@ NodeView SnapshotBuilder::Node() const {
           .memory_policy = config.memory_manager_policy,
           .topology_policy = config.topology_manager_policy,
           .topology_scope = config.topology_manager_scope,
+          .kubelet_version = node.options().kubelet_version,
           .node_fit = node.options().node_fit,
           .whole_cores = node.options().whole_cores,
           .close_devices = node.options().close_devices,

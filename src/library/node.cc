@@ -43,7 +43,8 @@ Node::~Node() = default;
 
 Result<Node> Node::Make(Machine machine, NodeOptions options) {
   BERTH_TRY(allocator::Node node, allocator::Node::Make(std::move(machine), std::move(options.settings),
-                                                        {.node_fit = options.node_fit,
+                                                        {.kubelet_version = options.kubelet_version,
+                                                         .node_fit = options.node_fit,
                                                          .whole_cores = options.whole_cores,
                                                          .close_devices = options.close_devices,
                                                          .judge_by_free_memory = options.judge_by_free_memory,

@@ -290,6 +290,46 @@ constexpr auto kKnown = std::to_array<std::string_view>({
     "WorkloadAwarePreemption",
 });
 
+struct GateChange {
+  std::string_view name;
+  KubeletVersion since;
+  GateStanding::Kind kind;
+};
+
+/// What came after 1.36, of a gate the oldest first. None is locked to off.
+constexpr auto kChanges = std::to_array<GateChange>({
+    {"DRADeviceCompatibilityGroups", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"DRAExtendedResource", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"DRANodeAllocatableResources", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"DRAOptionalNodeOperations", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"DRAPrioritizedList", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"DRAResourceClaimDeviceStatus", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"DRAWorkloadResourceClaims", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"DefaultPodSysctls", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_38, GateStanding::Kind::kRemoved},
+    {"HugepageAwareEviction", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"InPlacePodVerticalScalingInitContainers", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"InPlacePodVerticalScalingMemoryBackedVolumes", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"InPlacePodVerticalScalingSchedulerPreemption", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"KubeletAllocatedPodsEndpoint", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"NodeDeclaredFeatures", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"PLEGOnDemandRelist", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
+    {"PodLevelResourcesFixDefaulting", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"PodLevelResourcesFixKubeletQOSClass", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"PodsAPI", KubeletVersion::k1_37, GateStanding::Kind::kFree},
+    {"PreventStaticPodAPIReferences", KubeletVersion::k1_37, GateStanding::Kind::kRemoved},
+    {"SidecarContainers", KubeletVersion::k1_37, GateStanding::Kind::kRemoved},
+});
+
+/// In 1.36.
+GateStanding FirstStanding(std::string_view gate) {
+  if (const FeatureGate* const known = FindFeatureGate(gate); known != nullptr && known->locked)
+    return {.kind = GateStanding::Kind::kLocked, .on = known->on};
+  if (std::ranges::binary_search(kKnown, gate)) return {.kind = GateStanding::Kind::kFree};
+  return {};
+}
+
 std::optional<bool> Configured(const KubeletConfiguration& config, std::string_view gate) {
   const auto it = std::ranges::find(config.feature_gates, gate, [](const auto& entry) { return entry.first; });
   return it == config.feature_gates.end() ? std::nullopt : std::optional(it->second);
@@ -303,6 +343,18 @@ const FeatureGate* FindFeatureGate(std::string_view name) {
 }
 
 std::span<const std::string_view> KnownFeatureGates() { return kKnown; }
+
+GateStanding StandingOf(std::string_view gate, KubeletVersion version) {
+  GateStanding out = FirstStanding(gate);
+  for (const GateChange& change : kChanges) {
+    if (change.name != gate) continue;
+    if (change.since <= version)
+      out = {.kind = change.kind, .since = change.since};
+    else if (out.kind == GateStanding::Kind::kUnknown)
+      out = {.kind = GateStanding::Kind::kLater, .since = change.since};
+  }
+  return out;
+}
 
 bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate) {
   if (const auto on = Configured(config, gate)) return *on;

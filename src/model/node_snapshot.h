@@ -14,6 +14,7 @@
 #include "model/daemon_status.h"
 #include "model/device.h"
 #include "model/event.h"
+#include "model/kubelet_version.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_conditions.h"
@@ -35,9 +36,10 @@ struct NodeView {
   std::string memory_policy;
   std::string topology_policy;
   std::string topology_scope;
-  bool node_fit = true;                ///< what exceeds `allocatable` is refused
-  bool whole_cores = true;             ///< full-pcpus-only never gives a part of a core
-  bool close_devices = false;          ///< among equal choices, devices that lie close together
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are made
+  bool node_fit = true;                                    ///< what exceeds `allocatable` is refused
+  bool whole_cores = true;                                 ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;                              ///< among equal choices, devices that lie close together
   bool judge_by_free_memory = false;   ///< how few nodes a memory request needs is judged by what is free
   bool memory_groups_overlap = false;  ///< memory of several nodes and of one may share nodes
   bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "model/device.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/own_rules.h"
@@ -23,7 +24,8 @@ struct NodeState {
   std::uint64_t generation = 0;  ///< grows with each change that is published
   std::optional<WallTime> time;  ///< of that change
   Machine machine;
-  KubeletConfiguration config;  ///< only what decisions rest on; the rest has its defaults
+  KubeletConfiguration config;                             ///< only what decisions rest on; the rest has its defaults
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are made
   bool node_fit = true;
   bool whole_cores = false;
   bool close_devices = false;

@@ -10,6 +10,7 @@
 #include "api/codec/reader.h"
 #include "api/codec/views.h"
 #include "base/time_text.h"
+#include "model/kubelet_version.h"
 
 namespace berth::codec {
 
@@ -61,6 +62,15 @@ inline std::optional<WallTime> ReadTime(const Reader& reader) {
   const auto time = ParseTime(text);
   if (!time) reader.Note("expected a time like 2026-01-02T03:04:05Z");
   return time;
+}
+
+/// `kubeletVersion`; those who leave it out decide as 1.36.
+inline KubeletVersion ReadKubeletVersion(const Reader& reader) {
+  if (!reader.Has("kubeletVersion")) return KubeletVersion::k1_36;
+  const Reader field = reader.Field("kubeletVersion");
+  const auto version = ParseKubeletVersion(field.String());
+  if (!version) field.Note(version.error().message);
+  return version.value_or(KubeletVersion::k1_36);
 }
 
 /// What `read` makes of `json`, or the first problem it met.

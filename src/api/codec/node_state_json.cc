@@ -105,6 +105,7 @@ NodeState ReadParts(const Json& json, const Reader& reader) {
   state.time = ReadTime(reader.Field("time"));
   state.config = ReadDecidingSettings(reader.Field("configuration"));
   const Reader options = reader.Field("options");
+  state.kubelet_version = ReadKubeletVersion(options);
   state.node_fit = options.Field("nodeFit").Bool();
   state.whole_cores = options.Field("wholeCores").Bool();
   state.close_devices = options.Field("closeDevices").Bool();
@@ -124,7 +125,8 @@ NodeState ReadParts(const Json& json, const Reader& reader) {
 }  // namespace
 
 Json ToJson(const NodeState& state) {
-  Json options = {{"nodeFit", state.node_fit},
+  Json options = {{"kubeletVersion", Name(state.kubelet_version)},
+                  {"nodeFit", state.node_fit},
                   {"wholeCores", state.whole_cores},
                   {"closeDevices", state.close_devices},
                   {"judgeByFreeMemory", state.judge_by_free_memory},

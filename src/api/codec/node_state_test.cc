@@ -88,6 +88,7 @@ TEST(NodeStateTest, StatesComeBackExactly) {
         StateWith(nodes, static_cast<std::uint32_t>(1 + random.Below(8)), static_cast<int>(random.Below(9)));
     state.generation = random.Below(1000);
     if (random.Coin()) state.time = WallTime(std::chrono::seconds(random.Below(2'000'000'000)));
+    state.kubelet_version = kKubeletVersions[static_cast<std::size_t>(random.Below(kKubeletVersions.size()))];
     state.node_fit = random.Coin();
     state.whole_cores = random.Coin();
     state.own = random.Rules();

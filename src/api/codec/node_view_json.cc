@@ -167,6 +167,7 @@ Json ToJson(const NodeView& node) {
               {"memoryPolicy", node.memory_policy},
               {"topologyPolicy", node.topology_policy},
               {"topologyScope", node.topology_scope},
+              {"kubeletVersion", Name(node.kubelet_version)},
               {"nodeFit", node.node_fit},
               {"wholeCores", node.whole_cores},
               {"closeDevices", node.close_devices},
@@ -193,6 +194,7 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.memory_policy = reader.Field("memoryPolicy").String();
     out.topology_policy = reader.Field("topologyPolicy").String();
     out.topology_scope = reader.Field("topologyScope").String();
+    out.kubelet_version = ReadKubeletVersion(reader);
     out.node_fit = reader.Field("nodeFit").Bool();
     out.whole_cores = reader.Field("wholeCores").Bool();
     out.close_devices = reader.Field("closeDevices").Bool();

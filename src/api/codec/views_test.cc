@@ -301,6 +301,7 @@ class Views : public Generator {
             .memory_policy = Word(),
             .topology_policy = Word(),
             .topology_scope = Word(),
+            .kubelet_version = kKubeletVersions[static_cast<std::size_t>(Below(kKubeletVersions.size()))],
             .node_fit = Coin(),
             .close_devices = Coin(),
             .judge_by_free_memory = Coin(),

@@ -73,6 +73,7 @@ NodeState StateOf(const WriterOptions& options, const Moment& moment) {
                   .time = std::nullopt,
                   .machine = *snapshot.machine,
                   .config = *moment.config,
+                  .kubelet_version = snapshot.node->kubelet_version,
                   .node_fit = snapshot.node->node_fit,
                   .whole_cores = snapshot.node->whole_cores,
                   .close_devices = snapshot.node->close_devices,

@@ -132,7 +132,8 @@ void Books::ForgetState(Station& station) {
 Result<void> Books::SetNode(NodeState state) {
   const cluster::NodeDescription description{.machine = std::move(state.machine),
                                              .config = std::move(state.config),
-                                             .options = {.node_fit = state.node_fit,
+                                             .options = {.kubelet_version = state.kubelet_version,
+                                                         .node_fit = state.node_fit,
                                                          .whole_cores = state.whole_cores,
                                                          .close_devices = state.close_devices,
                                                          .judge_by_free_memory = state.judge_by_free_memory,

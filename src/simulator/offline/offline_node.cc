@@ -10,6 +10,7 @@
 #include "host/machine/load_machine.h"
 #include "host/os/input.h"
 #include "manifest/manifest.h"
+#include "model/kubelet_version.h"
 #include "simulator/offline/device_inventory.h"
 #include "simulator/offline/saved_ledger.h"
 
@@ -68,13 +69,18 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
     BERTH_TRY(auto parsed, config::ParseBerthConfiguration(own, options.berth_config));
     Print(parsed.warnings, err);
     AddOptions(parsed.config, out.engine);
+    out.engine.kubelet_version = parsed.config.kubelet_version;
     out.engine.own = std::move(parsed.config.own);
     if (parsed.config.waiting)
       out.queue = {.most_waiting = parsed.config.waiting->max, .overtakes = parsed.config.waiting->overtakes};
     out.queue.preempt_for_critical = parsed.config.preemption == "critical";
     if (name.empty()) name = parsed.config.kubelet_config;
   } else if (running) {
+    out.engine.kubelet_version = running->view.kubelet_version;
     out.engine.own = running->view.own;
+  }
+  if (!options.kubelet_version.empty()) {
+    BERTH_TRY(out.engine.kubelet_version, ParseKubeletVersion(options.kubelet_version));
   }
   if (!name.empty()) {
     BERTH_TRY(text, os::ReadInput(name));
@@ -84,7 +90,7 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
     AddOptions(running->view, out.engine);
   }
   if (Trim(text).empty()) return out;
-  BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, name));
+  BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, name, out.engine.kubelet_version));
   Print(parsed.warnings, err);
   out.config = std::move(parsed.config);
   return out;

@@ -31,12 +31,13 @@ struct OfflineOptions {
   std::string machine;  ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
   /// KubeletConfiguration file; "": the one `berth_config` names, the running node's, or the kubelet's defaults.
   std::string config;
-  std::string berth_config;    ///< BerthConfiguration file: what bears on decisions; "": the running node's, or none
-  std::string devices;         ///< device inventory file; "": no devices
-  std::string ledger;          ///< ledger file, or the socket of a berthd; "": an empty node
-  bool node_fit = true;        ///< also reject what exceeds node allocatable
-  bool whole_cores = true;     ///< under full-pcpus-only never give a part of a core
-  bool close_devices = false;  ///< among equal choices, devices that lie close together
+  std::string berth_config;     ///< BerthConfiguration file: what bears on decisions; "": the running node's, or none
+  std::string kubelet_version;  ///< as Name has it; "": what the settings or the running node say
+  std::string devices;          ///< device inventory file; "": no devices
+  std::string ledger;           ///< ledger file, or the socket of a berthd; "": an empty node
+  bool node_fit = true;         ///< also reject what exceeds node allocatable
+  bool whole_cores = true;      ///< under full-pcpus-only never give a part of a core
+  bool close_devices = false;   ///< among equal choices, devices that lie close together
   bool judge_by_free_memory = false;   ///< how few nodes a memory request needs is judged by what is free
   bool memory_groups_overlap = false;  ///< memory of several nodes and of one may share nodes
   bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
