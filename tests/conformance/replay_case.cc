@@ -9,6 +9,7 @@
 #include "config/kubelet_reader.h"
 #include "host/machine/load_machine.h"
 #include "manifest/manifest.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::conformance {
 namespace {
@@ -35,11 +36,11 @@ Result<Machine> ReadMachine(const Json& json) {
 // ---- trace ----
 
 /// Outer error: malformed. Inner error: a configuration that is refused.
-Result<Result<KubeletConfiguration>> ReadConfig(const Json& json) {
+Result<Result<KubeletConfiguration>> ReadConfig(const Json& json, KubeletVersion version) {
   const Json* config = Find(json, "config");
   if (config != nullptr && !config->is_object()) return Bad("case.config", "expected an object");
-  auto parsed =
-      config::ParseKubeletConfigurationFields(config == nullptr ? "{}" : codec::FormatJson(*config), "case.config");
+  auto parsed = config::ParseKubeletConfigurationFields(config == nullptr ? "{}" : codec::FormatJson(*config),
+                                                        "case.config", version);
   if (!parsed) return Result<KubeletConfiguration>(std::unexpected(std::move(parsed).error()));
   return Result<KubeletConfiguration>(std::move(parsed->config));
 }
@@ -93,10 +94,15 @@ Result<ReplayStep> ReadStep(const Json& json, const std::string& where) {
   return Bad(where + ".op", "unknown operation \"" + Printable(name) + "\"; use add, remove or restart");
 }
 
-Result<TraceCase> ReadTrace(const Json& json) {
+Result<TraceCase> ReadTrace(const Json& json, KubeletVersion version) {
   BERTH_TRY(Machine machine, ReadMachine(json));
-  BERTH_TRY(auto config, ReadConfig(json));
-  TraceCase out{.machine = std::move(machine), .config = std::move(config), .inputs = {}, .own = {}, .steps = {}};
+  BERTH_TRY(auto config, ReadConfig(json, version));
+  TraceCase out{.machine = std::move(machine),
+                .config = std::move(config),
+                .inputs = {},
+                .own = {},
+                .kubelet_version = version,
+                .steps = {}};
   Reader::Problem problem;
   const Reader reader(json, "case", problem);
   if (reader.Has("devices")) out.inputs.devices = ReadDevices(reader.Field("devices"), NodeIds(out.machine));
@@ -183,7 +189,7 @@ Result<MergeCase> ReadMerge(const Json& json) {
 
 // ---- take ----
 
-Result<TakeCase> ReadTake(const Json& json) {
+Result<TakeCase> ReadTake(const Json& json, KubeletVersion version) {
   BERTH_TRY(Machine machine, ReadMachine(json));
   TakeCase out{.machine = std::move(machine), .takes = {}};
   Reader::Problem problem;
@@ -194,6 +200,9 @@ Result<TakeCase> ReadTake(const Json& json) {
     if (item.Has("group")) take.group = item.Field("group").Integer<int>();
     if (item.Has("uncore")) take.uncore = item.Field("uncore").Bool();
     if (item.Has("spread")) take.spread = item.Field("spread").Bool();
+    if (item.Has("bySocket")) take.by_socket = item.Field("bySocket").Bool();
+    if (item.Has("hintedNodes")) take.hinted_nodes = item.Field("hintedNodes").Integer<int>();
+    take.rules = KubeletRulesOf(version);
     if (take.group < 1) item.Field("group").Note("must be at least 1");
     out.takes.push_back(std::move(take));
   }
@@ -209,16 +218,22 @@ Result<ReplayCase> Named(const std::string& name, Result<T> what) {
 
 }  // namespace
 
-Result<ReplayCase> ParseReplayCase(const codec::Json& json) {
+Result<ReplayCase> ParseReplayCase(const codec::Json& json, KubeletVersion version) {
   if (!json.is_object()) return Bad("case", "expected an object");
   Reader::Problem problem;
   const Reader reader(json, "case", problem);
   const std::string name = reader.Field("name").String();
   const std::string kind = reader.Field("kind").String();
+  if (reader.Has("kubeletVersion")) {
+    const Reader field = reader.Field("kubeletVersion");
+    const auto said = ParseKubeletVersion(field.String());
+    if (!said) field.Note(said.error().message);
+    version = said.value_or(version);
+  }
   if (problem.error) return std::unexpected(*std::move(problem.error));
-  if (kind == "trace") return Named(name, ReadTrace(json));
+  if (kind == "trace") return Named(name, ReadTrace(json, version));
   if (kind == "merge") return Named(name, ReadMerge(json));
-  if (kind == "take") return Named(name, ReadTake(json));
+  if (kind == "take") return Named(name, ReadTake(json, version));
   return Bad("case.kind", "unknown kind \"" + Printable(kind) + "\"; use trace, merge or take");
 }
 

@@ -12,6 +12,7 @@
 #include "api/codec/codec.h"
 #include "base/result.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 #include "model/machine.h"
 #include "model/own_rules.h"
 #include "model/pod.h"
@@ -33,6 +34,7 @@ struct TraceCase {
   Result<KubeletConfiguration> config;  ///< the error: refused by its own validation, as the kubelet may have done
   allocator::Inputs inputs;
   OwnRules own{};  ///< Berth's own settings: none of a recorded kubelet
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;
   std::vector<ReplayStep> steps;
 };
 
@@ -52,8 +54,9 @@ struct ReplayCase {
   std::variant<TraceCase, MergeCase, TakeCase> what;
 };
 
-/// Reads the `case` of a line. Errors: kInvalid, "<field>: <what is wrong>", the field as a path from `case`.
-Result<ReplayCase> ParseReplayCase(const codec::Json& json);
+/// Reads the `case` of a line. `version`: of the kubelet to decide as, where the case does not say which.
+/// Errors: kInvalid, "<field>: <what is wrong>", the field as a path from `case`.
+Result<ReplayCase> ParseReplayCase(const codec::Json& json, KubeletVersion version = KubeletVersion::k1_36);
 
 }  // namespace berth::conformance
 

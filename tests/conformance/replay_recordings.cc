@@ -20,13 +20,13 @@ struct Line {
   Json expect;  ///< null for a bare case
 };
 
-Result<Line> ParseLine(const std::string& text) {
+Result<Line> ParseLine(const std::string& text, KubeletVersion version) {
   BERTH_TRY(Json json, codec::ParseJson(text, "the line"));
   if (!json.is_object()) return Fail(Code::kInvalid, "expected an object");
   const bool bare = json.contains("kind");
   if (!bare && !json.contains("case"))
     return Fail(Code::kInvalid, "case: the field is missing (a line is a case, or {\"case\": …, \"expect\": …})");
-  BERTH_TRY(ReplayCase replay, ParseReplayCase(bare ? json : json["case"]));
+  BERTH_TRY(ReplayCase replay, ParseReplayCase(bare ? json : json["case"], version));
   return Line{.replay = std::move(replay), .expect = !bare && json.contains("expect") ? json["expect"] : Json()};
 }
 
@@ -42,7 +42,7 @@ class Replayer {
       BERTH_TRY(const auto text, lines.Next());
       if (!text) return {};
       if (Trim(*text).empty()) continue;
-      auto line = ParseLine(*text);
+      auto line = ParseLine(*text, options_.kubelet_version);
       if (line) {
         Case(*line);
       } else {

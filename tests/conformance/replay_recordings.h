@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "model/kubelet_version.h"
+
 namespace berth::conformance {
 
 struct ReplayOptions {
-  std::vector<std::string> files;  ///< JSON lines, plain or gzip; "-": standard input
-  bool check = false;              ///< compare with `expect` instead of printing results
-  bool timings = false;            ///< add `ns`; with `check`, results are printed too
+  std::vector<std::string> files;                          ///< JSON lines, plain or gzip; "-": standard input
+  bool check = false;                                      ///< compare with `expect` instead of printing results
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< to decide as, where a case does not say which
+  bool timings = false;                                    ///< add `ns`; with `check`, results are printed too
 };
 
 /// Prints one JSON result a line to `out`; with `check` the first difference of each failing case and "N passed,

@@ -100,7 +100,8 @@ Json FileJson(const std::string& text) {
 
 Result<allocator::Node> MakeNode(const TraceCase& trace) {
   if (!trace.config) return std::unexpected(trace.config.error());
-  return allocator::Node::Make(trace.machine, *trace.config, {.node_fit = false, .own = trace.own});
+  return allocator::Node::Make(trace.machine, *trace.config,
+                               {.kubelet_version = trace.kubelet_version, .node_fit = false, .own = trace.own});
 }
 
 /// Uids that may hold something, step by step. A rejected pod may, on the recorded node, until the next sweep.
@@ -130,9 +131,9 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     result.leaked.push_back(node.HasLeakedDevices());
   }
   result.json["cpu_manager_state"] =
-      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(node.ledger(), KubeletVersion::k1_36)));
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(node.ledger(), trace.kubelet_version)));
   result.json["memory_manager_state"] =
-      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(node.ledger(), KubeletVersion::k1_36)));
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(node.ledger(), trace.kubelet_version)));
 }
 
 void Run(const MergeCase& merge, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
