@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # than Berth's and the standard library's in them (tests/install/check holds both).
 file(GLOB berth_public CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/berth/*.h)
 list(APPEND berth_public ${PROJECT_BINARY_DIR}/include/berth/version.h)
-foreach(header IN ITEMS base/result base/id_set base/units base/quantity model/machine model/kubelet_config model/device
+foreach(header IN ITEMS base/result base/id_set base/units base/quantity model/machine model/kubelet_version model/kubelet_config model/device
     model/own_rules model/pod model/placement model/ledger model/decision model/trace)
   list(APPEND berth_public ${PROJECT_SOURCE_DIR}/src/${header}.h)
 endforeach()

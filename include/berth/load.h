@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/device.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/pod.h"
@@ -33,10 +34,11 @@ Result<void> CaptureMachine(const std::string& file);
 
 /// A kubelet's settings from a KubeletConfiguration (YAML or JSON, one document with apiVersion and kind). What it does
 /// not say has the kubelet's default. `warnings`: unknown and repeated fields are appended, a sentence each; nullptr:
-/// they are of no interest. Policies, reservations and their sums are checked against a machine by Node::Make only.
-/// Errors: kInvalid with all problems, one a line.
+/// they are of no interest. `version`: which feature gates it may name. Policies, reservations and their sums are
+/// checked against a machine by Node::Make only. Errors: kInvalid with all problems, one a line.
 Result<KubeletConfiguration> ParseSettings(std::string_view text, std::string_view name,
-                                           std::vector<std::string>* warnings = nullptr);
+                                           std::vector<std::string>* warnings = nullptr,
+                                           KubeletVersion version = KubeletVersion::k1_36);
 
 /// Devices from YAML or JSON: resource name -> list of {id: "gpu0", numa: [0], healthy: true}; `numa` and `healthy` may
 /// be left out. Errors: kInvalid naming the field.

@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "model/gate_standing.h"
 #include "model/kubelet_version.h"
 #include "model/resources.h"
 

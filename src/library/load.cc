@@ -29,8 +29,8 @@ Result<void> CaptureMachine(const std::string& file) {
 }
 
 Result<KubeletConfiguration> ParseSettings(std::string_view text, std::string_view name,
-                                           std::vector<std::string>* warnings) {
-  BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, name));
+                                           std::vector<std::string>* warnings, KubeletVersion version) {
+  BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, name, version));
   Append(parsed.warnings, warnings);
   return std::move(parsed.config);
 }

@@ -1,8 +1,10 @@
-// The feature gates of Kubernetes 1.36 as far as Berth knows them.
+// The feature gates of Kubernetes 1.36, and what became of them in later versions, as far as Berth knows them.
 #include <algorithm>
 #include <array>
 
+#include "model/gate_standing.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 
 namespace berth {
 namespace {

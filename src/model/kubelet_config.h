@@ -16,7 +16,6 @@
 
 #include "base/id_set.h"
 #include "base/quantity.h"
-#include "model/kubelet_version.h"
 
 namespace berth {
 
@@ -120,21 +119,6 @@ const FeatureGate* FindFeatureGate(std::string_view name);
 
 /// Every gate a kubelet 1.36 knows, those without a meaning for Berth included; sorted.
 std::span<const std::string_view> KnownFeatureGates();
-
-/// What a kubelet of a version makes of a gate in its settings.
-struct GateStanding {
-  enum class Kind {
-    kUnknown,  ///< a name it does not know; before 1.36 the feature may have had a gate
-    kLater,    ///< known from `since` on
-    kFree,     ///< takes any value
-    kLocked,   ///< takes `on` alone
-    kRemoved,  ///< refused; the feature is always on from `since` on
-  };
-  Kind kind = Kind::kUnknown;
-  bool on = true;
-  KubeletVersion since = KubeletVersion::k1_36;
-};
-GateStanding StandingOf(std::string_view gate, KubeletVersion version);
 
 }  // namespace berth
 
