@@ -93,6 +93,27 @@ TEST_F(ReplayTest, ATraceShowsTheWholeStateAfterEveryStep) {
   EXPECT_EQ(result["memory_manager_state"]["checksum"], 4236770233U);
 }
 
+TEST_F(ReplayTest, DecidesAsTheKubeletThatTheCaseElseTheCommandLineNames) {
+  std::string machine(kMachine);  // with the threads 0-3 on two cores
+  const std::size_t cores = machine.find("{\"core_id\"");
+  machine = machine.substr(0, cores) +
+            R"({"core_id":0,"thread_ids":[0,1],"socket_id":0},{"core_id":1,"thread_ids":[2,3],"socket_id":0}]}]})";
+  machine.replace(machine.find("\"num_physical_cores\":4"), 22, "\"num_physical_cores\":2");
+  const auto take = [&](const std::string& field, const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = arguments;
+    all.emplace_back("-");
+    const Ran ran = RunConformance(all, R"({"name":"t","kind":"take",)" + field + R"("machine":)" + machine +
+                                            R"(,"takes":[{"available":"0-3","num":2,"spread":true}]})");
+    return ran.status == 0 ? codec::FormatJson(ParseLine(ran.out)["takes"]) : ran.err;
+  };
+  EXPECT_EQ(take("", {}), R"(["0-1"])");
+  EXPECT_EQ(take("", {"--kubelet-version", "1.38"}), R"(["0,2"])");
+  EXPECT_EQ(take(R"("kubeletVersion":"1.36",)", {"--kubelet-version", "1.38"}), R"(["0-1"])");
+  EXPECT_EQ(take(R"("kubeletVersion":"1.38",)", {}), R"(["0,2"])");
+  EXPECT_THAT(take(R"("kubeletVersion":"1.3",)", {}), HasSubstr("kubeletVersion: \"1.3\" is no kubelet version"));
+  EXPECT_EQ(RunConformance({"--kubelet-version", "1.3", "-"}, "").status, 2);
+}
+
 TEST_F(ReplayTest, CheckCountsAndTellsTheFirstDifference) {
   const std::string wrong = R"({"hint":{"nodes":[0],"preferred":true},"admit":true})";
   const Ran good = RunConformance({"--check", File(Expect(kMerge, kMergeAnswer))});
