@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "model/gate_standing.h"
 
 namespace berth {
 namespace {
@@ -38,6 +42,23 @@ TEST(FeatureGateTest, AllAlphaAndAllBetaMoveTheGatesOfTheirStage) {
 TEST(FeatureGateTest, UnknownGatesAreOff) {
   EXPECT_FALSE(FeatureEnabled(KubeletConfiguration(), "NoSuchGate"));
   EXPECT_FALSE(FeatureEnabled(KubeletConfiguration(), ""));
+}
+
+TEST(FeatureGateTest, StandingsFollowTheVersion) {
+  using Kind = GateStanding::Kind;
+  const auto kinds = [](std::string_view gate) {
+    std::vector<Kind> out;
+    for (const KubeletVersion version : kKubeletVersions) out.push_back(StandingOf(gate, version).kind);
+    return out;
+  };
+  EXPECT_EQ(kinds("MemoryQoS"), (std::vector{Kind::kFree, Kind::kFree, Kind::kFree}));
+  EXPECT_EQ(kinds("NodeSwap"), (std::vector{Kind::kLocked, Kind::kLocked, Kind::kLocked}));
+  EXPECT_EQ(kinds("PLEGOnDemandRelist"), (std::vector{Kind::kFree, Kind::kLocked, Kind::kLocked}));
+  EXPECT_EQ(kinds("DisableCPUQuotaWithExclusiveCPUs"), (std::vector{Kind::kFree, Kind::kLocked, Kind::kRemoved}));
+  EXPECT_EQ(kinds("SidecarContainers"), (std::vector{Kind::kLocked, Kind::kRemoved, Kind::kRemoved}));
+  EXPECT_EQ(kinds("HugepageAwareEviction"), (std::vector{Kind::kLater, Kind::kFree, Kind::kFree}));
+  EXPECT_EQ(kinds("NoSuchGate"), (std::vector{Kind::kUnknown, Kind::kUnknown, Kind::kUnknown}));
+  EXPECT_EQ(StandingOf("HugepageAwareEviction", KubeletVersion::k1_36).since, KubeletVersion::k1_37);
 }
 
 TEST(FeatureGateTest, TablesAreSortedAndConsistent) {
