@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "config/kubelet_reader.h"
+#include "model/kubelet_version.h"
 #include "node/checkpoint/kubelet_files.h"
 
 namespace berth::nri_preflight {
@@ -54,6 +55,14 @@ StateFile ReadState(os::Fs& root, std::string path, Parse parse) {
   } else {
     out.problem = state.error().message;
   }
+  return out;
+}
+
+/// Of the first version that takes it: which one the kubelet is cannot be told from its files.
+Result<config::ParsedKubeletConfiguration> ParseOfAnyVersion(std::string_view text, std::string_view file) {
+  auto out = config::ParseKubeletConfiguration(text, file, kKubeletVersions.front());
+  for (std::size_t i = 1; i < kKubeletVersions.size() && !out; ++i)
+    out = config::ParseKubeletConfiguration(text, file, kKubeletVersions[i]);
   return out;
 }
 
@@ -111,7 +120,7 @@ LookedAtKubelet LookAtKubelet(os::Fs& root, const std::string& config_file, cons
     return out;
   }
   facts.config_file = config_file;
-  auto parsed = config::ParseKubeletConfiguration(*text, config_file);
+  auto parsed = ParseOfAnyVersion(*text, config_file);
   if (!parsed) {
     facts.problem = parsed.error().message;
     return out;

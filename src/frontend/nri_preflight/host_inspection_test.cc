@@ -47,6 +47,18 @@ TEST(PreflightHostTest, ReadsPoliciesAndStateFilesOfAKubelet) {
   EXPECT_EQ(seen.config->reserved_system_cpus, "0");
 }
 
+TEST(PreflightHostTest, ReadsSettingsOfAKubeletOfAnyVersion) {
+  for (const char* gates : {"SidecarContainers: true", "HugepageAwareEviction: false"}) {
+    MemoryFs root;
+    root.AddFile("k/config.yaml",
+                 "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: {" +
+                     std::string(gates) + "}\n");
+    const LookedAtKubelet seen = LookAtKubelet(root, "/k/config.yaml", "/k");
+    EXPECT_EQ(seen.facts.problem, "") << gates;
+    EXPECT_TRUE(seen.config) << gates;
+  }
+}
+
 TEST(PreflightHostTest, WhatIsNotThereIsNoProblem) {
   MemoryFs root;
   const LookedAtKubelet seen = LookAtKubelet(root, "/k/config.yaml", "/k");
