@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/kubelet_reader.h"
+#include "frontend/nri_agent/placement_conflicts.h"
 #include "frontend/nri_preflight/containers.h"
 #include "frontend/nri_preflight/cpuset_plan.h"
 #include "frontend/nri_preflight/findings.h"
@@ -68,8 +69,10 @@ struct Base {
   bool from_berthd = false;
 };
 
-/// What a plan begins with: the berthd that runs here, or a node where Berth has placed nothing.
-Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kubelet, const Session& session) {
+/// What a plan begins with: the berthd that runs here, or a node where Berth has placed nothing. `folder`: the
+/// kubelet's.
+Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kubelet, const std::string& folder,
+                    const Session& session) {
   if (options.config.empty() && session.Reachable()) {
     BERTH_TRY(offline::OfflineNode node,
               offline::LoadOfflineNode(
@@ -81,6 +84,7 @@ Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kub
                 .from_berthd = true};
   }
   allocator::EngineOptions engine{.node_fit = false};
+  engine.kubelet_version = nri_agent::ReadKubeletPlaces(folder).version.value_or(engine.kubelet_version);
   if (!options.kubelet_version.empty()) {
     BERTH_TRY(engine.kubelet_version, ParseKubeletVersion(options.kubelet_version));
   }
@@ -156,7 +160,7 @@ Result<nri_preflight::Preflight> LookAround(const CheckOptions& options, const S
     out.runtime.problem = seen.error().message;
     return out;
   }
-  BERTH_TRY(Base base, BaseOf(options, config, session));
+  BERTH_TRY(Base base, BaseOf(options, config, prefix + folder, session));
   out.from_berthd = base.from_berthd;
   out.plan = nri_preflight::PlanCpusets(base.node, std::move(base.ledger), base.inputs, *seen);
   return out;

@@ -17,7 +17,7 @@ struct CheckOptions {
   std::string kubelet_config;
   std::string kubelet_dir;
   std::string config;           ///< KubeletConfiguration that Berth would place by
-  std::string kubelet_version;  ///< as Name has it; "": that of the berthd that runs here, else 1.36
+  std::string kubelet_version;  ///< as Name has it; "": that of the berthd that runs here, else of the kubelet
   offline::AskNode ask;         ///< a berthd that runs here
 };
 

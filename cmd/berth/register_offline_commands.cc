@@ -241,7 +241,8 @@ Command CheckCommand() {
                        "the kubelet reserves")
             ->type_name("FILE");
         AddKubeletVersion(app, options->kubelet_version,
-                          "Place as this version of the kubelet; without it as the berthd that runs here, else 1.36");
+                          "Place as this version of the kubelet; without it as the berthd that runs here, else by "
+                          "the kubelet's state files");
         app.add_option("--endpoint", options->endpoint, "The container runtime's socket")->type_name("FILE");
         app.add_option("--nri-socket", options->nri_socket, "Where it takes plug-ins")
             ->type_name("FILE")

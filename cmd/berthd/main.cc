@@ -34,6 +34,7 @@
 #include "kubernetes/kube_client/access.h"
 #include "man/man_page.h"
 #include "man/wrong_arguments.h"
+#include "model/kubelet_version.h"
 #include "rpc/nri/launch.h"
 #include "telemetry/events/log.h"
 
@@ -155,6 +156,8 @@ void PrintSettings(const Settings& settings, const NodeParts& parts, std::option
   const KubeletConfiguration& config = parts.node.config();
   std::printf("  settings         %s\n", settings.config_file.empty() ? "(defaults)" : settings.config_file.c_str());
   std::printf("  kubelet settings %s\n", settings.kubelet_file.empty() ? "(defaults)" : settings.kubelet_file.c_str());
+  std::printf("  kubelet version  %s (%s)\n", std::string(Name(settings.kubelet_version)).c_str(),
+              settings.kubelet_version_from.c_str());
   std::printf("  node             %s\n", settings.berth.node_name.c_str());
   std::printf("  machine          %s%s\n", parts.node.machine().source.c_str(), parts.dry_run ? " (dry run)" : "");
   std::printf("  CPUs             %s, reserved %s\n", FormatIds(parts.node.all_cpus()).c_str(),

@@ -38,7 +38,7 @@ Result<void> CaptureMachine(const std::string& file);
 /// checked against a machine by Node::Make only. Errors: kInvalid with all problems, one a line.
 Result<KubeletConfiguration> ParseSettings(std::string_view text, std::string_view name,
                                            std::vector<std::string>* warnings = nullptr,
-                                           KubeletVersion version = KubeletVersion::k1_36);
+                                           KubeletVersion version = kDefaultKubeletVersion);
 
 /// Devices from YAML or JSON: resource name -> list of {id: "gpu0", numa: [0], healthy: true}; `numa` and `healthy` may
 /// be left out. Errors: kInvalid naming the field.

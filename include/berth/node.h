@@ -27,7 +27,7 @@ struct NodeOptions {
   KubeletConfiguration settings =
       {};  ///< by default a kubelet's defaults, under which no container gets CPUs of its own
   DeviceInventory devices = {};
-  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are made
+  KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are made
   bool node_fit = true;     ///< also reject what exceeds `allocatable` in sum (OutOfcpu, OutOfmemory, OutOfpods, ...)
   bool whole_cores = true;  ///< under full-pcpus-only never give a part of a core; false: the kubelet's formulas
   bool close_devices = false;          ///< among choices that are equal to a kubelet, devices that lie close together

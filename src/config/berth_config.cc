@@ -137,7 +137,7 @@ void ReadIndex(Object& object, std::string& out) {
 }
 
 /// 1.37 without quotes is a number of YAML's.
-void ReadKubeletVersion(Object& object, KubeletVersion& out) {
+void ReadKubeletVersion(Object& object, std::optional<KubeletVersion>& out) {
   const Node* const node = object.Take("kubeletVersion");
   if (node == nullptr) return;
   std::string text;

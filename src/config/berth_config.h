@@ -70,22 +70,22 @@ struct BerthConfiguration {
   std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
   /// "process"; "cri": the kubelet's containerRuntimeEndpoint; "nri": beside a kubelet, which runs the pods.
   std::string runtime = "process";
-  bool names_runtime = false;                              ///< it was said, and is not only the default
-  std::string nri_socket = "/var/run/nri/nri.sock";        ///< of the container runtime, with runtime "nri"
-  std::string nri_index = "50";                            ///< two digits: plug-ins are asked in their order
-  std::string nri_unplaced = "refuse";                     ///< who cannot have CPUs of his own: refuse, share
-  std::string nri_contested = "keep";                      ///< a kubelet places containers too: keep, stepAside
-  std::string kubelet_dir = "/var/lib/kubelet";            ///< with "nri": its state files are looked at; "": not
-  std::optional<PodSpecsSettings> pod_specs;               ///< with "nri"; nullopt: what the runtime shows has to do
-  std::string log_level = "info";                          ///< debug, info, warning, error
-  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are made
-  bool node_fit = true;                                    ///< also reject what exceeds node allocatable
-  bool whole_cores = true;                                 ///< full-pcpus-only never gives a part of a core
-  bool close_devices = false;                              ///< devices that lie close together, among equal choices
-  bool judge_by_free_memory = false;                       ///< how few nodes memory needs, by what is free
-  bool memory_groups_overlap = false;                      ///< memory of several nodes and of one may share nodes
-  bool pod_falls_back = false;               ///< scope pod: container by container where the whole fits nowhere
-  bool keep_rest_aligned = false;            ///< best-effort: who has nodes in common keeps them
+  bool names_runtime = false;                        ///< it was said, and is not only the default
+  std::string nri_socket = "/var/run/nri/nri.sock";  ///< of the container runtime, with runtime "nri"
+  std::string nri_index = "50";                      ///< two digits: plug-ins are asked in their order
+  std::string nri_unplaced = "refuse";               ///< who cannot have CPUs of his own: refuse, share
+  std::string nri_contested = "keep";                ///< a kubelet places containers too: keep, stepAside
+  std::string kubelet_dir = "/var/lib/kubelet";      ///< with "nri": its state files are looked at; "": not
+  std::optional<PodSpecsSettings> pod_specs;         ///< with "nri"; nullopt: what the runtime shows has to do
+  std::string log_level = "info";                    ///< debug, info, warning, error
+  std::optional<KubeletVersion> kubelet_version;     ///< whose decisions are made; nullopt: the node tells
+  bool node_fit = true;                              ///< also reject what exceeds node allocatable
+  bool whole_cores = true;                           ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;                        ///< devices that lie close together, among equal choices
+  bool judge_by_free_memory = false;                 ///< how few nodes memory needs, by what is free
+  bool memory_groups_overlap = false;                ///< memory of several nodes and of one may share nodes
+  bool pod_falls_back = false;                       ///< scope pod: container by container where the whole fits nowhere
+  bool keep_rest_aligned = false;                    ///< best-effort: who has nodes in common keeps them
   bool look_ahead = false;                   ///< container by container: other nodes where the first choice rejects
   std::optional<WaitingSettings> waiting;    ///< nullopt: pods that do not fit are rejected
   std::string preemption = "none";           ///< who may have others evicted for it: none, critical

@@ -181,12 +181,13 @@ TEST(BerthConfigurationTest, SpecsOfPodsAreAskedForWhereTheSettingsSaySo) {
 TEST(BerthConfigurationTest, TheVersionOfTheKubeletMayStandWithoutQuotes) {
   const auto version = [](const char* field) {
     const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + field, "b.yaml");
-    return parsed ? std::string(Name(parsed->config.kubelet_version)) : parsed.error().message;
+    if (!parsed) return parsed.error().message;
+    return parsed->config.kubelet_version ? std::string(Name(*parsed->config.kubelet_version)) : "none";
   };
-  EXPECT_EQ(version(""), "1.36");
+  EXPECT_EQ(version(""), "none");
   EXPECT_EQ(version("kubeletVersion: 1.37\n"), "1.37");
   EXPECT_EQ(version("kubeletVersion: \"1.37\"\n"), "1.37");
-  EXPECT_EQ(version("kubeletVersion: \"\"\n"), "1.36");
+  EXPECT_EQ(version("kubeletVersion: \"\"\n"), "none");
 }
 
 TEST(BerthConfigurationTest, BadValuesNameTheField) {

@@ -1,4 +1,5 @@
 // Daemon: opening everything in an order in which nothing is touched before all that can fail beforehand was tried.
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -242,6 +243,7 @@ Result<void> Daemon::OpenEvents() {
 
 Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
+  log_.Info(fmt::format("decides as kubelet {}: {}", Name(settings_.kubelet_version), settings_.kubelet_version_from));
   if (host_->runs_pods())
     devices_.emplace(settings_, node.machine(), *host_->root(), saved, LostSocketTeller(), start_warnings_);
   NodeSetup setup = SetupOf(settings_, node.machine(), *host_);

@@ -10,6 +10,7 @@
 
 #include "daemon/nri_allocator_node_test.h"
 #include "daemon/snapshot_builder.h"
+#include "node/checkpoint/kubelet_files.h"
 
 namespace berth::daemon {
 namespace {
@@ -667,6 +668,18 @@ TEST_F(NriAllocatorContestedTest, AKubeletThatPlacesContainersIsToldOfWithTheCur
   WriteState("none");
   LookAgain();
   EXPECT_EQ(CountEvents("KubeletPlacesNoMore"), 1);
+  EXPECT_THAT(agent->Warnings(), IsEmpty());
+}
+
+TEST_F(NriAllocatorContestedTest, AKubeletOfAnotherVersionIsToldOfAndDecidedAsFromTheNextStartOn) {
+  WriteState("none");
+  Boot({.kubelet_dir = folder.path()});
+  std::ofstream(folder / "cpu_manager_state") << checkpoint::FormatKubeletState(
+      checkpoint::KubeletCpuState{.version = checkpoint::KubeletCpuVersion::kV4, .policy = "none"});
+  LookAgain();
+  LookAgain();
+  EXPECT_EQ(CountEvents("KubeletVersionChanged"), 1);
+  EXPECT_EQ(CountEvents("KubeletVersionChanged", "those of 1.37 now"), 1);
   EXPECT_THAT(agent->Warnings(), IsEmpty());
 }
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/kubelet_reader.h"
 #include "daemon/fit_config.h"
+#include "daemon/kubelet_version_choice.h"
 #include "frontend/static_pods/static_pod_options.h"
 #include "host/cgroup/node_values.h"
 #include "host/machine/load_machine.h"
@@ -63,11 +64,25 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, os::ReadFile(settings.kubelet_file));
   config::ParsedKubeletConfiguration parsed;
-  auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, settings.berth.kubelet_version, parsed);
+  auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, settings.kubelet_version, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.kubelet = std::move(parsed.config);
   settings.kubelet_text = text;
   return read;
+}
+
+/// A kubelet may be beside berthd, or have been here before it. A node that is only played has none.
+KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
+  const config::BerthConfiguration& berth = settings.berth;
+  if (berth.kubelet_version) return {*berth.kubelet_version, "kubeletVersion in " + settings.config_file};
+  if (played) return {kDefaultKubeletVersion, "it is what a node that is played decides as"};
+  KubeletVersionSources sources{.node = {}, .kubelet_dir = berth.kubelet_dir};
+  if (BesideKubelet(settings) && (berth.pod_specs || berth.publish))
+    sources.node = [&] {
+      return AskNodesKubelet(berth.pod_specs ? berth.pod_specs->kubeconfig : berth.publish->kubeconfig,
+                             berth.node_name);
+    };
+  return ChooseKubeletVersion(sources);
 }
 
 Result<std::string> NodeName(const std::string& given) {
@@ -124,15 +139,23 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   Problems problems;
   BERTH_TRY(const std::string cwd, os::WorkingFolder());
   problems.Take(LoadBerth(out, line, cwd));
+  if (line.runtime) out.berth.runtime = *line.runtime;
+  if (line.runtime) out.berth.names_runtime = true;
+  Problems further;
+  auto name = NodeName(line.node_name.value_or(out.berth.node_name));
+  if (further.Take(name)) out.berth.node_name = *std::move(name);
+  out.machine = line.machine.value_or("host");
+  out.dry_run = line.dry_run;
+  const bool elsewhere = out.dry_run || out.machine != "host";
+  KubeletVersionChoice version = KubeletVersionOf(out, elsewhere);
+  out.kubelet_version = version.version;
+  out.kubelet_version_from = std::move(version.from);
   problems.Take(LoadKubelet(out, line, cwd));
   Override(out.berth.state_dir, line.state_dir, cwd);
   if (line.log_dir || !out.berth.log_dir.empty()) Override(out.berth.log_dir, line.log_dir, cwd);
   Override(out.berth.run_dir, line.run_dir, cwd);
   Override(out.berth.socket, line.socket, cwd);
   if (out.berth.socket.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
-  Problems further;
-  auto name = NodeName(line.node_name.value_or(out.berth.node_name));
-  if (further.Take(name)) out.berth.node_name = *std::move(name);
   if (line.log_level) out.berth.log_level = *line.log_level;
   const auto level = events::ParseLogLevel(out.berth.log_level);
   out.log_level = level.value_or(out.log_level);
@@ -141,14 +164,10 @@ Result<Settings> LoadSettings(const CommandLine& line) {
                            fmt::format("'{}': must be debug, info, warning or error", Printable(out.berth.log_level)))
                     .error());
   out.berth.stop_containers_on_exit = out.berth.stop_containers_on_exit || line.stop_containers;
-  out.machine = line.machine.value_or("host");
-  out.dry_run = line.dry_run;
   out.pod_dir = out.kubelet.static_pod_path.empty() ? kDefaultPodDir : out.kubelet.static_pod_path;
   Override(out.pod_dir, line.pod_dir, cwd);
   out.cgroup_root = line.cgroup_root.value_or(out.kubelet.cgroup_root);
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
-  if (line.runtime) out.berth.runtime = *line.runtime;
-  if (line.runtime) out.berth.names_runtime = true;
   if (line.runtime_endpoint)
     out.kubelet.container_runtime_endpoint =
         line.runtime_endpoint->contains("://") ? *line.runtime_endpoint : os::SeenFrom(cwd, *line.runtime_endpoint);
@@ -156,7 +175,6 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   out.shim = line.shim ? os::SeenFrom(cwd, *line.shim) : BesideOwnProgram();
   CheckTogether(out, further);
   WarnOfLogFolders(out);
-  const bool elsewhere = out.dry_run || out.machine != "host";
   if (elsewhere && !line.state_dir)
     further.Add(
         {Code::kInvalid, 0, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir"});
@@ -202,7 +220,7 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
   if (known != nullptr) machine = WithCpusOf(std::move(machine), *known);
   const bool dry_run = settings.dry_run || !machine.this_host;
   // Beside a kubelet it is the kubelet's and its scheduler's to count; Berth does not see all that they count.
-  const allocator::EngineOptions options{.kubelet_version = settings.berth.kubelet_version,
+  const allocator::EngineOptions options{.kubelet_version = settings.kubelet_version,
                                          .node_fit = settings.berth.node_fit && !BesideKubelet(settings),
                                          .whole_cores = settings.berth.whole_cores,
                                          .close_devices = settings.berth.close_devices,
@@ -233,6 +251,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   config::BerthConfiguration& berth = settings.berth;
   berth.log_level = now.berth.log_level;
   settings.log_level = now.log_level;
+  berth.kubelet_version = now.berth.kubelet_version;  // what it comes to is another question
   berth.max_events = now.berth.max_events;
   berth.reconcile_period = now.berth.reconcile_period;
   settings.reconcile_period = now.reconcile_period;
@@ -247,7 +266,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("podPolicies", berth.own.pods == now.berth.own.pods);
   note("closeDevices", berth.close_devices == now.berth.close_devices);
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
-  note("kubeletVersion", berth.kubelet_version == now.berth.kubelet_version);
+  note("kubeletVersion", settings.kubelet_version == now.kubelet_version);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("metricsAddress", berth.metrics_address == now.berth.metrics_address);

@@ -13,6 +13,7 @@
 #include "config/berth_config.h"
 #include "frontend/pod_sources/source.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_version.h"
 #include "model/machine.h"
 #include "telemetry/events/log.h"
 
@@ -46,6 +47,8 @@ inline constexpr const char* kDefaultPodDir = "/etc/berth/pods";
 struct Settings {
   config::BerthConfiguration berth;  ///< with the command line's values in place, all paths absolute
   KubeletConfiguration kubelet;
+  KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are made
+  std::string kubelet_version_from;                         ///< who tells, for people
   std::string machine = "host";
   std::string pod_dir;
   std::string cgroup_root;
@@ -60,7 +63,8 @@ struct Settings {
 };
 
 /// Errors: kInvalid (settings wrong, all problems in the message, those LoadNode would find too), kNotFound (a file
-/// that was named is missing), kPermission, kIo.
+/// that was named is missing), kPermission, kIo. Beside a kubelet whose version is not said an API server that Berth
+/// has access to may be asked for it: that waits two seconds at most.
 Result<Settings> LoadSettings(const CommandLine& line);
 
 /// As the setting `runtime`, and as berthd's status says it.

@@ -12,6 +12,8 @@ namespace berth {
 /// Oldest first: a version compares less than those after it.
 enum class KubeletVersion { k1_36, k1_37, k1_38 };
 inline constexpr std::array kKubeletVersions = {KubeletVersion::k1_36, KubeletVersion::k1_37, KubeletVersion::k1_38};
+/// That of a node where neither settings nor a kubelet tell another one: the newest that is released.
+inline constexpr KubeletVersion kDefaultKubeletVersion = KubeletVersion::k1_37;
 
 std::string_view Name(KubeletVersion version);  ///< "1.36", ...
 

@@ -9,7 +9,7 @@ namespace berth::allocator {
 
 /// Which kubelet to decide as, and Berth's own settings of the engine.
 struct EngineOptions {
-  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< whose decisions are to be made (rules/versions)
+  KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are to be made (rules/versions)
   bool node_fit = true;  ///< also reject what exceeds node allocatable (OutOfcpu, OutOfmemory, OutOfpods, OutOf<res>),
                          ///< and Make refuses a reservation above capacity or, strict, of all CPUs
   /// Under full-pcpus-only only cores of which every CPU is free are given, each as a whole, and a number that no such

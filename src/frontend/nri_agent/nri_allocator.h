@@ -32,6 +32,7 @@
 #include "frontend/nri_agent/watched_runtime.h"
 #include "host/os/clock.h"
 #include "model/decision.h"
+#include "model/kubelet_version.h"
 #include "node/core/node_core.h"
 #include "node/ledger/placement_request.h"
 #include "node/pods/parts.h"
@@ -188,6 +189,7 @@ class NriAllocator {
 
   void LookAtKubelet(os::MonoTime now);
   void TakeKubelet(KubeletPlaces now);
+  void TakeKubeletVersion(std::optional<KubeletVersion> now);
   void StepAside();
   void GiveAllBack();
 
@@ -225,6 +227,7 @@ class NriAllocator {
   PlacementConflicts conflicts_;
   DeviceReports device_reports_;
   os::MonoTime next_look_at_kubelet_{};
+  std::optional<KubeletVersion> files_version_;  // by the kubelet's state files
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

@@ -35,9 +35,11 @@ KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
     if (!state) {
       out.problem = path + ": " + state.error().message;
       out.unread.push_back(path);
-    } else if (state->policy == gives) {
-      out.files.push_back(path);
+      return;
     }
+    const KubeletVersion writer = checkpoint::WriterOf(state->version);
+    out.version = std::max(out.version.value_or(writer), writer);
+    if (state->policy == gives) out.files.push_back(path);
   };
   look("cpu_manager_state", "static", [](const std::string& text) { return checkpoint::ParseKubeletCpuState(text); });
   look("memory_manager_state", "Static",
@@ -46,6 +48,7 @@ KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
 }
 
 bool PlacementConflicts::Take(KubeletPlaces now) {
+  now.version.reset();  // is no conflict
   for (const std::string& path : now.unread)
     if (std::ranges::find(kubelet_.files, path) != kubelet_.files.end()) now.files.push_back(path);
   std::ranges::sort(now.files);

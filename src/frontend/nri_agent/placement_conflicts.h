@@ -6,18 +6,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/os/clock.h"
+#include "model/kubelet_version.h"
 
 namespace berth::nri_agent {
 
 /// What the state files of a kubelet say.
 struct KubeletPlaces {
-  std::vector<std::string> files;   ///< those by which it gives CPUs or memory nodes; empty: it gives none
-  std::vector<std::string> unread;  ///< those that are there and do not say whether it does
-  std::string problem;              ///< why one of these does not; "": none
+  std::vector<std::string> files;              ///< those by which it gives CPUs or memory nodes; empty: it gives none
+  std::vector<std::string> unread;             ///< those that are there and do not say whether it does
+  std::string problem;                         ///< why one of these does not; "": none
+  std::optional<KubeletVersion> version = {};  ///< the oldest that writes such files; nullopt: none was read
   friend bool operator==(const KubeletPlaces&, const KubeletPlaces&) = default;
 };
 

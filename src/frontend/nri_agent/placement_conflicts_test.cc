@@ -62,6 +62,18 @@ TEST_F(PlacementConflictsTest, OfAFileWithDataOnlyDataSaysWhatTheKubeletDoes) {
   EXPECT_THAT(damaged.problem, HasSubstr("dataChecksum"));
 }
 
+TEST_F(PlacementConflictsTest, TheNewestFileTellsTheVersionOfTheKubelet) {
+  EXPECT_EQ(ReadKubeletPlaces(folder.path()).version, std::nullopt);
+  Write("cpu_manager_state", "junk");
+  EXPECT_EQ(ReadKubeletPlaces(folder.path()).version, std::nullopt);
+  Write("cpu_manager_state", R"({"policyName":"none","defaultCpuSet":"","checksum":1353318690})");
+  EXPECT_EQ(ReadKubeletPlaces(folder.path()).version, KubeletVersion::k1_36);
+  Write(
+      "memory_manager_state",
+      R"({"policyName":"None","machineState":{},"checksum":4236770233,"data":"{\"policyName\":\"None\",\"machineState\":{}}","dataChecksum":3093843326})");
+  EXPECT_EQ(ReadKubeletPlaces(folder.path()).version, KubeletVersion::k1_37);
+}
+
 TEST_F(PlacementConflictsTest, AFileThatCannotBeReadIsNoReasonToStepAside) {
   Write("cpu_manager_state", "junk");
   PlacementConflicts conflicts(true);

@@ -64,6 +64,14 @@ struct KubeletMemoryState {
 std::string FormatKubeletState(const KubeletCpuState& state);
 std::string FormatKubeletState(const KubeletMemoryState& state);
 
+/// The oldest kubelet known here that writes the format.
+constexpr KubeletVersion WriterOf(KubeletCpuVersion version) {
+  return version < KubeletCpuVersion::kV4 ? KubeletVersion::k1_36 : KubeletVersion::k1_37;
+}
+constexpr KubeletVersion WriterOf(KubeletMemoryVersion version) {
+  return version < KubeletMemoryVersion::kV3 ? KubeletVersion::k1_36 : KubeletVersion::k1_37;
+}
+
 /// Reads a file of any version, checksums verified in the order and with the tolerance of the kubelet: the newest
 /// version first; a file with `data` or a dataChecksum is read as nothing older. A checksum of 0, or none, is accepted
 /// for CPU V1 and V2 and memory V1; pod entries of such a file are kept, as 1.36 does. Errors: kCorrupt: damaged (no

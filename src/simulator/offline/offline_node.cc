@@ -62,6 +62,7 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
                               .pod_falls_back = options.pod_falls_back,
                               .keep_rest_aligned = options.keep_rest_aligned,
                               .look_ahead = options.look_ahead}};
+  if (running) out.engine.kubelet_version = running->view.kubelet_version;
   std::string text;
   std::string name = options.config;
   if (!options.berth_config.empty()) {
@@ -69,14 +70,13 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
     BERTH_TRY(auto parsed, config::ParseBerthConfiguration(own, options.berth_config));
     Print(parsed.warnings, err);
     AddOptions(parsed.config, out.engine);
-    out.engine.kubelet_version = parsed.config.kubelet_version;
+    if (parsed.config.kubelet_version) out.engine.kubelet_version = *parsed.config.kubelet_version;
     out.engine.own = std::move(parsed.config.own);
     if (parsed.config.waiting)
       out.queue = {.most_waiting = parsed.config.waiting->max, .overtakes = parsed.config.waiting->overtakes};
     out.queue.preempt_for_critical = parsed.config.preemption == "critical";
     if (name.empty()) name = parsed.config.kubelet_config;
   } else if (running) {
-    out.engine.kubelet_version = running->view.kubelet_version;
     out.engine.own = running->view.own;
   }
   if (!options.kubelet_version.empty()) {

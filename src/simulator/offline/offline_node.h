@@ -32,7 +32,7 @@ struct OfflineOptions {
   /// KubeletConfiguration file; "": the one `berth_config` names, the running node's, or the kubelet's defaults.
   std::string config;
   std::string berth_config;     ///< BerthConfiguration file: what bears on decisions; "": the running node's, or none
-  std::string kubelet_version;  ///< as Name has it; "": what the settings or the running node say
+  std::string kubelet_version;  ///< as Name has it; "": of settings, running node, or the default
   std::string devices;          ///< device inventory file; "": no devices
   std::string ledger;           ///< ledger file, or the socket of a berthd; "": an empty node
   bool node_fit = true;         ///< also reject what exceeds node allocatable

@@ -39,7 +39,7 @@ TEST(OfflineNodeTest, EveryOptionOfDecisionsInTheSettingsCounts) {
 TEST(OfflineNodeTest, TheVersionOfTheKubeletIsTheCommandLinesElseThatOfTheSettings) {
   const testkit::TempDir dir;
   const std::string file = dir / "berth.yaml";
-  std::ofstream(file) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nkubeletVersion: 1.37\n";
+  std::ofstream(file) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nkubeletVersion: 1.36\n";
   const std::string kubelet = dir / "kubelet.yaml";
   std::ofstream(kubelet) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
                             "featureGates: {SidecarContainers: true}\n";
@@ -49,10 +49,10 @@ TEST(OfflineNodeTest, TheVersionOfTheKubeletIsTheCommandLinesElseThatOfTheSettin
         {.machine = "core:4 pu:1", .config = config, .berth_config = settings, .kubelet_version = said}, err);
     return node ? std::string(Name(node->node.options().kubelet_version)) : node.error().message;
   };
-  EXPECT_EQ(version("", "", ""), "1.36");
-  EXPECT_EQ(version("", file, ""), "1.37");
+  EXPECT_EQ(version("", "", ""), "1.37");
+  EXPECT_EQ(version("", file, ""), "1.36");
   EXPECT_EQ(version("", file, "1.38"), "1.38");
-  EXPECT_EQ(version(kubelet, "", ""), "1.36");
+  EXPECT_EQ(version(kubelet, file, ""), "1.36");
   EXPECT_NE(version(kubelet, "", "1.37").find("this feature gate was removed"), std::string::npos);
   EXPECT_NE(version("", "", "1.39").find("is no kubelet version"), std::string::npos);
 }

@@ -1,0 +1,71 @@
+#include "daemon/kubelet_version_choice.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "api/codec/codec.h"
+#include "base/text.h"
+#include "frontend/nri_agent/placement_conflicts.h"
+#include "frontend/nri_agent/placement_texts.h"
+#include "host/os/fs.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/kube_client/kube_client.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr std::size_t kLongestVersion = 40;
+constexpr kube::ClientOptions kShortly{.patience = os::Millis(1'000), .limit = os::Millis(2'000), .retries = 0};
+
+}  // namespace
+
+std::optional<KubeletVersion> NearestKubeletVersion(std::string_view reported) {
+  if (!reported.starts_with("v1.")) return std::nullopt;
+  const std::string_view rest = reported.substr(3);
+  const auto minor = ParseDecimal<std::uint16_t>(rest.substr(0, rest.find('.')));
+  if (!minor) return std::nullopt;
+  constexpr int kOldest = 36;
+  const int newest = static_cast<int>(kKubeletVersions.size()) - 1;
+  return kKubeletVersions.at(static_cast<std::size_t>(std::clamp(*minor - kOldest, 0, newest)));
+}
+
+KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources) {
+  std::string failed;
+  if (sources.node) {
+    const auto reported = sources.node();
+    const auto version = reported ? NearestKubeletVersion(*reported) : std::nullopt;
+    if (version)
+      return {*version, "the API server says that this node's kubelet is " + Printable(*reported, kLongestVersion)};
+    failed = "; the API server does not tell: " + (reported ? Printable(*reported) : reported.error().message);
+  }
+  const nri_agent::KubeletPlaces files = nri_agent::ReadKubeletPlaces(sources.kubelet_dir);
+  if (!files.problem.empty()) failed += "; " + files.problem;
+  if (files.version)
+    return {*files.version, fmt::format("it has written the state files in {}{}",
+                                        nri_agent::WithoutHostRoot(sources.kubelet_dir), failed)};
+  return {kDefaultKubeletVersion, "nothing tells of a kubelet of this node" + failed};
+}
+
+Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name) {
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  BERTH_TRY(kube::Access access, kube::LoadOwnAccess(*fs, kubeconfig));
+  BERTH_TRY(const std::unique_ptr<kube::Client> client, kube::Client::Make(std::move(access), kShortly));
+  const auto node =
+      client->Get({.resource = {.plural = "nodes"}, .namespace_ = {}, .name = node_name, .subresource = {}});
+  if (!node) return std::unexpected<Error>(node.error());
+  BERTH_TRY(codec::Json value, codec::ParseJson(node->json, "Node"));
+  for (const char* const member : {"status", "nodeInfo", "kubeletVersion"}) {
+    const auto found = value.is_object() ? value.find(member) : value.end();
+    if (found == value.end()) return Fail(Code::kInvalid, "node " + node_name + " has no " + member);
+    value = codec::Json(*found);
+  }
+  if (!value.is_string()) return Fail(Code::kInvalid, "node " + node_name + ": kubeletVersion is no text");
+  return value.get<std::string>();
+}
+
+}  // namespace berth::daemon

@@ -1,0 +1,38 @@
+// The kubelet version to decide as where Berth's settings name none: rules/versions#which-version.
+#ifndef BERTH_DAEMON_KUBELET_VERSION_CHOICE_H_
+#define BERTH_DAEMON_KUBELET_VERSION_CHOICE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/kubelet_version.h"
+
+namespace berth::daemon {
+
+struct KubeletVersionChoice {
+  KubeletVersion version = kDefaultKubeletVersion;
+  std::string from;  ///< who tells, for people
+};
+
+/// Who may tell of this node's kubelet, the best first.
+struct KubeletVersionSources {
+  std::function<Result<std::string>()> node;  ///< AskNodesKubelet; null: no API server is asked
+  std::string kubelet_dir;                    ///< with its state files; "": they are not looked at
+};
+/// A source that fails is passed over, and named in `from`.
+KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources);
+
+/// Of what a kubelet calls itself, "v1.37.2": one that Berth does not know counts as the nearest that it does. nullopt:
+/// that is no version.
+std::optional<KubeletVersion> NearestKubeletVersion(std::string_view reported);
+
+/// What the API server's Node says its kubelet is. `kubeconfig` as kube::LoadOwnAccess takes it. Waits two seconds at
+/// most. Errors: of kube::LoadOwnAccess and kube::Client; kInvalid: it says none.
+Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_KUBELET_VERSION_CHOICE_H_

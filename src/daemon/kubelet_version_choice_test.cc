@@ -1,0 +1,130 @@
+#include "daemon/kubelet_version_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/played_line_test.h"
+#include "daemon/settings.h"
+#include "kubernetes/kube_client/fake_api_test.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct KubeletVersionChoiceTest : ::testing::Test {
+  void WriteState(checkpoint::KubeletCpuVersion version) {
+    std::ofstream(folder / "cpu_manager_state")
+        << checkpoint::FormatKubeletState(checkpoint::KubeletCpuState{.version = version, .policy = "none"});
+  }
+  KubeletVersionChoice Choose(std::function<Result<std::string>()> node = {}) const {
+    return ChooseKubeletVersion({.node = std::move(node), .kubelet_dir = folder.path()});
+  }
+  testkit::TempDir folder;
+};
+
+TEST_F(KubeletVersionChoiceTest, WhatAKubeletCallsItselfIsReadAsTheNearestKnownVersion) {
+  const auto nearest = [](std::string_view text) {
+    const auto version = NearestKubeletVersion(text);
+    return version ? Name(*version) : "none";
+  };
+  EXPECT_EQ(nearest("v1.36.0"), "1.36");
+  EXPECT_EQ(nearest("v1.37.2+k3s1"), "1.37");
+  EXPECT_EQ(nearest("v1.38.0-alpha.1"), "1.38");
+  EXPECT_EQ(nearest("v1.29.4-gke.100"), "1.36");
+  EXPECT_EQ(nearest("v1.41.0"), "1.38");
+  EXPECT_EQ(nearest("v1.37"), "1.37");
+  for (const std::string_view text : {"", "1.37.0", "v1.", "v1.x", "v2.0.0", "v1.-1.0", "v1.99999999999"})
+    EXPECT_EQ(nearest(text), "none") << text;
+}
+
+TEST_F(KubeletVersionChoiceTest, TheApiServerCountsBeforeStateFilesAndTheseBeforeTheDefault) {
+  EXPECT_EQ(Choose().version, kDefaultKubeletVersion);
+  EXPECT_THAT(Choose().from, HasSubstr("nothing tells"));
+  WriteState(checkpoint::KubeletCpuVersion::kV2);
+  EXPECT_EQ(Choose().version, KubeletVersion::k1_36);
+  EXPECT_THAT(Choose().from, HasSubstr("state files in " + folder.path()));
+  WriteState(checkpoint::KubeletCpuVersion::kV4);
+  EXPECT_EQ(Choose().version, KubeletVersion::k1_37);
+  const auto told = Choose([] { return std::string("v1.38.1"); });
+  EXPECT_EQ(told.version, KubeletVersion::k1_38);
+  EXPECT_THAT(told.from, HasSubstr("v1.38.1"));
+}
+
+TEST_F(KubeletVersionChoiceTest, ASourceThatFailsIsPassedOverAndNamed) {
+  WriteState(checkpoint::KubeletCpuVersion::kV2);
+  const auto away = Choose([]() -> Result<std::string> { return Fail(Code::kTimeout, "GET nodes/n1: no answer"); });
+  EXPECT_EQ(away.version, KubeletVersion::k1_36);
+  EXPECT_THAT(away.from, HasSubstr("GET nodes/n1: no answer"));
+  const auto odd = Choose([] { return std::string("unknown"); });
+  EXPECT_EQ(odd.version, KubeletVersion::k1_36);
+  EXPECT_THAT(odd.from, HasSubstr("the API server does not tell: unknown"));
+  std::ofstream(folder / "cpu_manager_state") << "junk";
+  EXPECT_EQ(Choose().version, kDefaultKubeletVersion);
+  EXPECT_THAT(Choose().from, HasSubstr("cpu_manager_state"));
+}
+
+TEST_F(KubeletVersionChoiceTest, TheNodeOfTheApiServerNamesItsKubelet) {
+  const std::vector<std::string> answers = {
+      kube::JsonAnswer(
+          200, R"({"metadata":{"name":"n1"},"status":{"nodeInfo":{"osImage":"x","kubeletVersion":"v1.37.2"}}})"),
+      kube::JsonAnswer(200, R"({"metadata":{"name":"n1"},"status":{}})"),
+      kube::JsonAnswer(403, kube::StatusText(403, "Forbidden"))};
+  kube::FakeApi api([&](const kube::Asked&, int number, int fd) {
+    testkit::SendAll(fd, answers.at(static_cast<std::size_t>(number - 1)));
+  });
+  const std::string kubeconfig = folder / "node.conf";
+  std::ofstream(kubeconfig) << kube::KubeconfigOf(api.access());
+  const auto version = AskNodesKubelet(kubeconfig, "n1");
+  ASSERT_TRUE(version) << version.error().message;
+  EXPECT_EQ(*version, "v1.37.2");
+  EXPECT_THAT(api.lines(), ElementsAre("GET /api/v1/nodes/n1"));
+  const auto none = AskNodesKubelet(kubeconfig, "n1");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("node n1 has no nodeInfo"));
+  EXPECT_FALSE(AskNodesKubelet(kubeconfig, "n1"));
+  EXPECT_FALSE(AskNodesKubelet(folder / "none.conf", "n1"));
+}
+
+TEST_F(KubeletVersionChoiceTest, TheSettingOutweighsWhatIsFoundAndAPlayedNodeFindsNothing) {
+  WriteState(checkpoint::KubeletCpuVersion::kV2);
+  const auto choice = [&](const std::string& fields, const CommandLine& line) {
+    CommandLine with = line;
+    with.config = folder / "berth.yaml";
+    std::ofstream(*with.config) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nkubeletDir: "
+                                << folder.path() << "\n"
+                                << fields;
+    const auto settings = LoadSettings(with);
+    return settings ? std::string(Name(settings->kubelet_version)) : settings.error().message;
+  };
+  EXPECT_EQ(choice("", {}), "1.36");
+  EXPECT_EQ(choice("kubeletVersion: 1.38\n", {}), "1.38");
+  EXPECT_EQ(choice("", PlayedLine(folder)), "1.37");
+  EXPECT_EQ(choice("kubeletVersion: 1.36\n", PlayedLine(folder)), "1.36");
+}
+
+TEST_F(KubeletVersionChoiceTest, AVersionThatIsFoundAnewWaitsForARestartAndIsNamed) {
+  Settings now;
+  now.kubelet_version = KubeletVersion::k1_37;
+  Settings running;
+  running.kubelet_version = KubeletVersion::k1_36;
+  EXPECT_THAT(TakeReloadable(running, now), ElementsAre("kubeletVersion"));
+  EXPECT_EQ(running.kubelet_version, KubeletVersion::k1_36);
+  now.kubelet_version = KubeletVersion::k1_36;
+  now.berth.kubelet_version = KubeletVersion::k1_36;
+  EXPECT_THAT(TakeReloadable(running, now), ElementsAre());
+}
+
+}  // namespace
+}  // namespace berth::daemon
