@@ -14,6 +14,7 @@
 #include "berth/node_command.h"
 #include "berth/pod_name.h"
 #include "host/os/clock.h"
+#include "model/kubelet_version.h"
 #include "model/placement.h"
 #include "view/changes.h"
 #include "view/table.h"
@@ -129,6 +130,8 @@ void DescribePod(const PodDetails& details, const Session& session) {
   Line(out, 0, "Requests", RequestsLine(pod));
   Line(out, 0, "Admitted", pod.admitted_at ? FormatTime(*pod.admitted_at) : "");
   Line(out, 0, "Manifest", pod.file);
+  if (!details.trace.steps().empty())
+    Line(out, 0, "Decided as", "kubelet " + std::string(Name(details.kubelet_version)));
   out << "\nContainers:\n";
   for (const ContainerView& container : pod.containers) DescribeContainer(container, details.shared, now, out);
 }

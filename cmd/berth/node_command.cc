@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "berth/age.h"
 #include "host/os/clock.h"
+#include "model/kubelet_version.h"
 #include "view/table.h"
 
 namespace berth::cli {
@@ -17,9 +18,9 @@ std::string HistoryLoss(const HistoryStatus& history) {
 }  // namespace
 
 void PrintPolicies(const NodeView& node, const Session& session) {
-  session.out() << "CPU policy:      " << node.cpu_policy << "\nMemory policy:   " << node.memory_policy
-                << "\nTopology policy: " << node.topology_policy << ", scope " << node.topology_scope
-                << "\nCPUs:            " << FormatIds(node.all_cpus)
+  session.out() << "Decides as:      kubelet " << Name(node.kubelet_version) << "\nCPU policy:      " << node.cpu_policy
+                << "\nMemory policy:   " << node.memory_policy << "\nTopology policy: " << node.topology_policy
+                << ", scope " << node.topology_scope << "\nCPUs:            " << FormatIds(node.all_cpus)
                 << "\nReserved CPUs:   " << (node.reserved_cpus.empty() ? "none" : FormatIds(node.reserved_cpus))
                 << "\n";
 }

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "berth/progress.h"
+#include "model/kubelet_version.h"
 #include "simulator/offline/queueing.h"
 #include "simulator/offline/simulation.h"
 #include "view/device_table.h"
@@ -27,6 +29,12 @@ void PrintMap(const OfflineNode& node, const Session& session) {
   const std::string devices = view::DeviceTable(node.node.machine(), node.ledger, node.inputs.devices,
                                                 {.width = width, .color = session.color()});
   if (!devices.empty()) session.out() << "\n" << devices;
+}
+
+std::string_view VersionOf(const OfflineNode& node) { return Name(node.node.options().kubelet_version); }
+
+void PrintVersion(const OfflineNode& node, const Session& session) {
+  session.out() << "\ndecided as kubelet " << VersionOf(node) << "\n";
 }
 
 /// One table for all steps; with the map, a table and a picture for each.
@@ -52,6 +60,7 @@ class PeoplePrinter {
     for (const auto& [name, pool] : node.ledger.pools)
       session_.out() << "\n" << PoolText(name) << ": " << CpusText(pool) << "\n";
     if (!node.ledger.shared.empty()) session_.out() << "\nshared pool: " << FormatIds(node.ledger.shared) << "\n";
+    PrintVersion(node, session_);
   }
 
  private:
@@ -96,11 +105,14 @@ int RunCopies(const std::vector<offline::Step>& steps, const std::string& replic
     list.push_back(offline::ToJson(fit));
   }
   if (!session.for_people()) {
-    session.PrintData(
-        {{"machine", node.node.machine().source}, {"fits", std::move(list)}, {"ledger", codec::ToJson(node.ledger)}});
+    session.PrintData({{"machine", node.node.machine().source},
+                       {"kubeletVersion", VersionOf(node)},
+                       {"fits", std::move(list)},
+                       {"ledger", codec::ToJson(node.ledger)}});
   } else {
     session.out() << offline::FitTable(fits).Format(session.table());
     if (map) PrintMap(node, session);
+    PrintVersion(node, session);
   }
   return all ? kOk : kRejected;
 }
@@ -139,7 +151,8 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
   if (!options.replicas.empty()) return RunCopies(*steps, options.replicas, options.map, *node, session);
 
   PeoplePrinter people(session, options.map);
-  Json data = {{"machine", node->node.machine().source}, {"steps", Json::array()}};
+  Json data = {
+      {"machine", node->node.machine().source}, {"kubeletVersion", VersionOf(*node)}, {"steps", Json::array()}};
   bool rejected = false;
   int number = 0;
   offline::Queueing queueing(*node);

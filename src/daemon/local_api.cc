@@ -164,8 +164,12 @@ Result<const PodSnapshot*> LocalApi::Find(const LoopState& state, const std::str
 Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::string& name) {
   const auto state = published_.Get();
   BERTH_TRY(const PodSnapshot* pod, Find(*state, namespace_, name));
-  PodDetails out{
-      .view = pod->view, .shared = state->node.shared, .trace = *pod->trace, .manifest = *pod->manifest, .events = {}};
+  PodDetails out{.view = pod->view,
+                 .shared = state->node.shared,
+                 .trace = *pod->trace,  // of this berthd, whose version never changes
+                 .kubelet_version = state->node.node->kubelet_version,
+                 .manifest = *pod->manifest,
+                 .events = {}};
   EventFilter filter;
   filter.objects = {"pod/" + FullName(*pod->view)};
   AddGroupsOf(*pod->view, filter);

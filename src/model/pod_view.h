@@ -14,6 +14,7 @@
 #include "base/quantity.h"
 #include "base/time_text.h"
 #include "model/event.h"
+#include "model/kubelet_version.h"
 #include "model/placement.h"
 #include "model/pod.h"
 #include "model/trace.h"
@@ -138,9 +139,10 @@ struct PodList {
 
 /// All that is known about one pod.
 struct PodDetails {
-  std::shared_ptr<const PodView> view;  ///< never null
-  CpuSet shared;                        ///< as in PodList
-  Trace trace;                          ///< of the last decision
+  std::shared_ptr<const PodView> view;                     ///< never null
+  CpuSet shared;                                           ///< as in PodList
+  Trace trace;                                             ///< of the last decision
+  KubeletVersion kubelet_version = KubeletVersion::k1_36;  ///< as which that was made
   Pod manifest;
   std::vector<Event> events;  ///< oldest first
 };

@@ -27,9 +27,10 @@ TEST_F(NodeCommandTest, MapShowsWhoHoldsWhat) {
 
 TEST_F(NodeCommandTest, NodeShowsPoliciesAndResources) {
   const Ran ran = Ask({"node"});
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("CPU policy:      static"), HasSubstr("Reserved CPUs:   0-1"), HasSubstr("cpu"),
-                             HasSubstr("14")));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Decides as:      kubelet 1.37"), HasSubstr("CPU policy:      static"),
+                             HasSubstr("Reserved CPUs:   0-1"), HasSubstr("cpu"), HasSubstr("14")));
   EXPECT_EQ("static", AskJson({"node"})["cpuPolicy"].get<std::string>());
+  EXPECT_EQ("1.37", AskJson({"node"})["kubeletVersion"].get<std::string>());
 }
 
 TEST_F(NodeCommandTest, MapShowsWhatAPodWouldTake) {

@@ -196,7 +196,7 @@ TEST_F(PodsCommandTest, DescribesPlacementReasonsAndEvents) {
   EXPECT_EQ(0, ran.status) << ran.err;
   EXPECT_THAT(ran.out, StartsWith("Name:            web-n1\n"));
   for (const std::string text : {"QoS class:       Guaranteed", "\nContainers:\n  app (app)\n", "2-3 (its own)",
-                                 "\nWhy:\n", "\nEvents:\n", "kubepods"})
+                                 "\nDecided as:      kubelet 1.37\n", "\nWhy:\n", "\nEvents:\n", "kubepods"})
     EXPECT_THAT(ran.out, HasSubstr(text));
 }
 

@@ -205,6 +205,7 @@ Json ToJson(const PodList& pods) {
 Json ToJson(const PodDetails& pod) {
   Json out = ToJson(*pod.view, pod.shared);
   out["trace"] = ToJson(pod.trace);
+  out["kubeletVersion"] = Name(pod.kubelet_version);
   out["manifest"] = ToJson(pod.manifest);
   out["events"] = ListJson(pod.events);
   return out;
@@ -223,6 +224,7 @@ Result<PodDetails> PodDetailsFromJson(const Json& json) {
     PodDetails out;
     out.view = ReadView(reader, out.shared);
     out.trace = ReadTrace(reader.Field("trace"));
+    out.kubelet_version = ReadKubeletVersion(reader);
     out.manifest = ReadPod(reader.Field("manifest"));
     out.events = ReadEvents(reader.Field("events"));
     return out;

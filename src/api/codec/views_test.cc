@@ -103,6 +103,7 @@ class Views : public Generator {
     out.view = std::make_shared<const PodView>(OneView());
     out.shared = Ids<CpuSet>(64);
     out.trace.Add(Word(), Word(), Word(), Word());
+    out.kubelet_version = kKubeletVersions[static_cast<std::size_t>(Below(kKubeletVersions.size()))];
     out.manifest = Manifest();
     for (std::uint64_t n = Below(3); n > 0; --n) out.events.push_back(OneEvent());
     return out;

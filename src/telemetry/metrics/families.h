@@ -124,6 +124,10 @@ inline constexpr Family kScrapeError{"resource_scrape_error", Kind::kGauge,
 // ---- Berth's own ---------------------------------------------------------------------------------------------------
 
 inline constexpr Family kBuild{"berth_build_info", Kind::kGauge, "The version of berthd; always 1.", {"version"}};
+inline constexpr Family kKubeletRules{"berth_kubelet_rules_info",
+                                      Kind::kGauge,
+                                      "The version of the kubelet as which pods are decided; always 1.",
+                                      {"version"}};
 inline constexpr Family kDecisionTime{"berth_decision_duration_microseconds", Kind::kHistogram,
                                       "Microseconds that a decision about a pod took."};
 inline constexpr Family kSaves{"berth_ledger_saves_total", Kind::kCounter,
@@ -241,6 +245,7 @@ inline constexpr std::array kFamilies = {&kCpuPinnings,
                                          &kNodeWorkingSet,
                                          &kScrapeError,
                                          &kBuild,
+                                         &kKubeletRules,
                                          &kDecisionTime,
                                          &kSaves,
                                          &kSaveFailures,

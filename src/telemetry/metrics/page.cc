@@ -195,6 +195,8 @@ void AddWork(Page& page, const PageInput& input) {
   const NodeFigures& figures = *input.node.figures;
   page.Begin(kBuild);
   page.Add(1, {input.node.status->version});
+  page.Begin(kKubeletRules);
+  page.Add(1, {std::string(Name(input.node.node->kubelet_version))});
   AddHistogram(page, kDecisionTime, figures.decisions.time_us);
   AddOne(page, kSaves, Number(figures.ledger.saves.tried));
   AddOne(page, kSaveFailures, Number(figures.ledger.saves.failed));

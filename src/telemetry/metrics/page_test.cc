@@ -275,6 +275,7 @@ TEST_F(MetricsPageTest, PodsContainersAndTheNodeAreCounted) {
   EXPECT_THAT(Samples(kCgroupVersion), ElementsAre("kubelet_cgroup_version 1"));
   EXPECT_THAT(Samples(kNodeName), ElementsAre("kubelet_node_name{node=\"n1\"} 1"));
   EXPECT_THAT(Samples(kBuild), ElementsAre("berth_build_info{version=\"0.9\"} 1"));
+  EXPECT_THAT(Samples(kKubeletRules), ElementsAre("berth_kubelet_rules_info{version=\"1.36\"} 1"));
   EXPECT_THAT(Samples(kRuntimeFailures), ElementsAre("berth_runtime_call_failures_total{call=\"CreateContainer\"} 1"));
   EXPECT_THAT(Samples(kPublishWrites), ElementsAre("berth_publish_writes_total{object=\"NodeState\"} 5"));
   EXPECT_THAT(Samples(kPublishFailures), ElementsAre("berth_publish_failures_total{object=\"NodeState\"} 2"));
