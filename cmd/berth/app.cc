@@ -1,6 +1,7 @@
 #include "berth/app.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "api/local_api/api_client.h"
 #include "base/text.h"
@@ -107,10 +108,11 @@ std::vector<std::string> Choices(const std::string& type_name) {
   return out;
 }
 
-CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
-                       const std::string& text) {
-  CLI::Option* option = app.add_option(name, value, text)->type_name(choices);
-  const auto check = [words = Choices(choices), choices](const std::string& given) {
+namespace {
+
+/// What of `choices` a given word is not; "": it is one.
+std::function<std::string(const std::string&)> ChoiceCheck(const std::string& choices) {
+  return [words = Choices(choices), choices](const std::string& given) {
     if (choices.contains(kJsonPathIs) && given.starts_with(kJsonPathIs)) {
       const auto path = JsonPath::Parse(std::string_view(given).substr(kJsonPathIs.size()));
       return path ? std::string() : path.error().message;
@@ -121,13 +123,34 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
     const std::string nearest = Nearest(given, words);
     return "'" + given + "' is none of " + choices + (nearest.empty() ? "" : ", did you mean " + nearest + "?");
   };
-  return option->check(check, "", "choice");
+}
+
+constexpr const char* kKubeletVersionOption = "--kubelet-version";
+
+std::string KubeletVersionChoices() {
+  std::vector<std::string> names;
+  for (const KubeletVersion version : kKubeletVersions) names.emplace_back(Name(version));
+  return Join(names, "|");
+}
+
+}  // namespace
+
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
+                       const std::string& text) {
+  return app.add_option(name, value, text)->type_name(choices)->check(ChoiceCheck(choices), "", "choice");
 }
 
 CLI::Option* AddKubeletVersion(CLI::App& app, std::string& value, const std::string& text) {
-  std::vector<std::string> names;
-  for (const KubeletVersion version : kKubeletVersions) names.emplace_back(Name(version));
-  return AddChoice(app, "--kubelet-version", value, Join(names, "|"), text);
+  return AddChoice(app, kKubeletVersionOption, value, KubeletVersionChoices(), text);
+}
+
+CLI::Option* AddKubeletVersions(CLI::App& app, std::vector<std::string>& values, const std::string& text) {
+  const std::string choices = KubeletVersionChoices();
+  return app.add_option(kKubeletVersionOption, values, text)
+      ->type_name(choices)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(ChoiceCheck(choices), "", "choice");
 }
 
 std::vector<std::string> CommandNames(const Parser& parser) {

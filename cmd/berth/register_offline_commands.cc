@@ -23,7 +23,6 @@ void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
          "--berth-config", node.berth_config,
          "BerthConfiguration: its options of decisions, podPolicies, and its kubeletConfig where -c is not given")
       ->type_name("FILE");
-  AddKubeletVersion(app, node.kubelet_version, "Decide as this version of the kubelet; without it as the settings say");
   app.add_option("--devices", node.devices, "Device inventory: resource, ids, NUMA nodes, health")->type_name("FILE");
   app.add_option("--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
       ->type_name("FILE");
@@ -111,6 +110,8 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
       ->default_str("1");
 }
 
+constexpr const char* kDecideAs = "Decide as this version of the kubelet; without it as the settings say";
+
 std::string CheckReplicas(const std::string& given) {
   constexpr int kMost = 100'000;
   const auto number = ParseDecimal<int>(given);
@@ -131,6 +132,8 @@ Command SimulateCommand() {
                    {"simulate -m host -c kubelet.yaml web.yaml resize:larger.yaml", "may it grow while it runs?"},
                    {"simulate --ledger /run/berth/berth.sock new.yaml", "on top of what runs on this node"},
                    {"simulate -m host -c kubelet.yaml --replicas max -f web.yaml", "how many of it fit?"},
+                   {"simulate -m host -c kubelet.yaml --kubelet-version 1.36,1.38 pods.yaml",
+                    "what would another kubelet decide otherwise?"},
                    {"simulate --cluster 100 -m node.tar.gz -c kubelet.yaml", "a hundred such nodes"},
                    {"simulate --cluster 90=a.tar.gz --cluster 10=b.tar.gz,devices=gpus.yaml -c kubelet.yaml -o svg",
                     "two kinds of nodes, as a picture"}},
@@ -144,6 +147,8 @@ Command SimulateCommand() {
                        "Manifests (- for standard input), resize:FILE and remove:[NAMESPACE/]NAME")
             ->type_name("FILE");
         AddNodeOptions(app, options->node);
+        AddKubeletVersions(app, options->versions,
+                           std::string(kDecideAs) + "; of several: what each decides otherwise");
         app.add_option("-f,--filename", options->files, "Manifests, before all other steps")->type_name("FILE");
         app.add_option("--replicas", options->replicas,
                        "So many copies of each pod, or max: until one finds no place. Says how many fit")
@@ -178,6 +183,7 @@ Command ExplainCommand() {
                 ->required();
             app.add_option("--pod", options->pod, "Which pod, when the manifest has several")->type_name("NAME");
             AddNodeOptions(app, options->node);
+            AddKubeletVersion(app, options->node.kubelet_version, kDecideAs);
             return [options](const Session& session) { return RunExplain(*options, session); };
           }};
 }
@@ -213,6 +219,7 @@ Command DefragCommand() {
                 ->check(CLI::Range(1, 600))
                 ->default_str("6");
             AddNodeOptions(app, options->node);
+            AddKubeletVersion(app, options->node.kubelet_version, kDecideAs);
             return [options](const Session& session) { return RunDefrag(*options, session); };
           }};
 }

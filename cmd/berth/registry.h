@@ -68,6 +68,8 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
 
 /// --kubelet-version. `value` may start empty, which is none.
 CLI::Option* AddKubeletVersion(CLI::App& app, std::string& value, const std::string& text);
+/// The same for several, with commas between them.
+CLI::Option* AddKubeletVersions(CLI::App& app, std::vector<std::string>& values, const std::string& text);
 
 /// -n of commands about pods.
 CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text);

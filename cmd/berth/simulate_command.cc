@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "model/kubelet_version.h"
 #include "simulator/offline/queueing.h"
 #include "simulator/offline/simulation.h"
+#include "simulator/offline/version_comparison.h"
 #include "view/device_table.h"
 #include "view/map.h"
 
@@ -77,6 +80,68 @@ class PeoplePrinter {
   std::vector<offline::Outcome> outcomes_;
 };
 
+/// What came of all steps.
+struct Course {
+  std::vector<offline::Outcome> outcomes;
+  std::vector<std::string> waiting;  ///< in the end
+
+  bool all_admitted() const {
+    return waiting.empty() && std::ranges::none_of(outcomes, [](const offline::Outcome& outcome) {
+             return offline::Rejection(outcome) != nullptr && outcome.place == 0;
+           });
+  }
+};
+
+/// `hear` is told what came of each step.
+Course TakeAll(const std::vector<offline::Step>& steps, OfflineNode& node,
+               const std::function<void(const std::vector<offline::Outcome>&)>& hear) {
+  Course out;
+  offline::Queueing queueing(node);
+  int number = 0;
+  for (const offline::Step& step : steps) {
+    const std::vector<offline::Outcome> outcomes = queueing.Take(step, ++number);
+    hear(outcomes);
+    out.outcomes.insert(out.outcomes.end(), outcomes.begin(), outcomes.end());
+  }
+  out.waiting = queueing.Waiting();
+  return out;
+}
+
+Json CourseJson(const Course& course, const OfflineNode& node) {
+  Json out = {{"kubeletVersion", VersionOf(node)}, {"steps", Json::array()}};
+  for (const offline::Outcome& outcome : course.outcomes) out["steps"].push_back(offline::ToJson(outcome));
+  if (node.queue.most_waiting > 0) out["waiting"] = course.waiting;
+  out["ledger"] = codec::ToJson(node.ledger);
+  return out;
+}
+
+/// The steps once for each version, from `start` on, and what comes out otherwise. Errors: of offline::AsVersion.
+Result<int> RunVersions(const std::vector<offline::Step>& steps, const std::vector<std::string>& versions,
+                        const OfflineNode& start, const Session& session) {
+  std::vector<offline::VersionRun> runs;
+  Json each = Json::array();
+  bool all = true;
+  Progress progress(session);
+  for (const std::string& name : versions) {
+    BERTH_TRY(const KubeletVersion version, ParseKubeletVersion(name));
+    BERTH_TRY(OfflineNode node, offline::AsVersion(start, version));
+    Course course = TakeAll(steps, node, [&](const std::vector<offline::Outcome>& outcomes) {
+      progress.Tell(fmt::format("kubelet {}: step {} of {}", name, outcomes.front().number, steps.size()));
+    });
+    all = all && course.all_admitted();
+    if (!session.for_people()) each.push_back(CourseJson(course, node));
+    runs.push_back({.version = version, .outcomes = std::move(course.outcomes)});
+  }
+  progress.Clear();
+  if (session.for_people())
+    session.out() << offline::CompareText(runs, session.table());
+  else
+    session.PrintData({{"machine", start.node.machine().source},
+                       {"versions", std::move(each)},
+                       {"comparisons", offline::CompareJson(runs)}});
+  return all ? kOk : kRejected;
+}
+
 /// Of a text that the command line has checked.
 int CopiesOf(const std::string& replicas) {
   constexpr int kMost = 100'000;
@@ -126,6 +191,11 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
   };
   std::vector<std::string> words = options.files;
   words.insert(words.end(), options.steps.begin(), options.steps.end());
+  if (options.versions.size() > 1 && (!options.cluster.nodes.empty() || !options.replicas.empty() || options.map))
+    return fail({.code = Code::kInvalid,
+                 .message = "--cluster, --replicas and --map are of one version: give one with --kubelet-version"});
+  offline::OfflineOptions where = options.node;
+  if (!options.versions.empty()) where.kubelet_version = options.versions.front();
   if (!options.cluster.nodes.empty()) {
     if (!options.replicas.empty())
       return fail({.code = Code::kInvalid, .message = "--replicas is of one node: with --cluster it is --pods"});
@@ -134,7 +204,7 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
           {.code = Code::kInvalid, .message = "--map and --ledger are of one node: leave them out with --cluster"});
     ClusterOptions cluster = options.cluster;
     cluster.workload.manifests = words;
-    return RunSimulateCluster(cluster, options.node, session);
+    return RunSimulateCluster(cluster, where, session);
   }
   if (session.draws())
     return fail({.code = Code::kInvalid,
@@ -144,38 +214,32 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
     session.err() << "berth simulate: -f FILE or a step is required\nSee 'berth simulate --help'.\n";
     return kUsage;
   }
-  auto node = offline::LoadOfflineNode(options.node, session.err());
+  auto node = offline::LoadOfflineNode(where, session.err());
   if (!node) return fail(node.error());
   const auto steps = offline::ReadSteps(words, node->ledger, session.err());
   if (!steps) return fail(steps.error());
   if (!options.replicas.empty()) return RunCopies(*steps, options.replicas, options.map, *node, session);
 
-  PeoplePrinter people(session, options.map);
-  Json data = {
-      {"machine", node->node.machine().source}, {"kubeletVersion", VersionOf(*node)}, {"steps", Json::array()}};
-  bool rejected = false;
-  int number = 0;
-  offline::Queueing queueing(*node);
-  Progress progress(session);
-  for (const offline::Step& step : *steps) {
-    if (!options.map) progress.Tell(fmt::format("step {} of {}", number + 1, steps->size()));
-    const std::vector<offline::Outcome> outcomes = queueing.Take(step, ++number);
-    for (const offline::Outcome& outcome : outcomes) {
-      rejected = rejected || (offline::Rejection(outcome) != nullptr && outcome.place == 0);
-      if (!session.for_people()) data["steps"].push_back(offline::ToJson(outcome));
-    }
-    if (session.for_people()) people.Step(outcomes, *node);
+  if (options.versions.size() > 1) {
+    const auto done = RunVersions(*steps, options.versions, *node, session);
+    return done ? *done : fail(done.error());
   }
+
+  PeoplePrinter people(session, options.map);
+  Progress progress(session);
+  const Course course = TakeAll(*steps, *node, [&](const std::vector<offline::Outcome>& outcomes) {
+    if (!options.map) progress.Tell(fmt::format("step {} of {}", outcomes.front().number, steps->size()));
+    if (session.for_people()) people.Step(outcomes, *node);
+  });
   progress.Clear();
-  const std::vector<std::string> waiting = queueing.Waiting();
   if (session.for_people()) {
-    people.Finish(*node, waiting);
+    people.Finish(*node, course.waiting);
   } else {
-    if (node->queue.most_waiting > 0) data["waiting"] = waiting;
-    data["ledger"] = codec::ToJson(node->ledger);
+    Json data = {{"machine", node->node.machine().source}};
+    data.update(CourseJson(course, *node));
     session.PrintData(data);
   }
-  return rejected || !waiting.empty() ? kRejected : kOk;
+  return course.all_admitted() ? kOk : kRejected;
 }
 
 }  // namespace berth::cli

@@ -12,11 +12,12 @@
 namespace berth::cli {
 
 struct SimulateOptions {
-  offline::OfflineOptions node;
-  std::vector<std::string> steps;  ///< as offline::ReadSteps
-  ClusterOptions cluster;          ///< with nodes: many nodes instead of one
-  bool map = false;                ///< draw the machine after each step; for people only
-  std::vector<std::string> files;  ///< manifests that come before `steps`
+  offline::OfflineOptions node;       ///< kubelet_version is not looked at
+  std::vector<std::string> versions;  ///< of the kubelet, as Name has them; several are compared with the first
+  std::vector<std::string> steps;     ///< as offline::ReadSteps
+  ClusterOptions cluster;             ///< with nodes: many nodes instead of one
+  bool map = false;                   ///< draw the machine after each step; for people only
+  std::vector<std::string> files;     ///< manifests that come before `steps`
   std::string replicas;  ///< how many copies of each pod are tried; "max": until one is rejected; "": no copies
 };
 

@@ -12,6 +12,7 @@
 #include "base/id_set.h"
 #include "base/quantity.h"
 #include "model/decision.h"
+#include "model/kubelet_version.h"
 #include "model/node_conditions.h"
 #include "model/placement.h"
 #include "model/pod.h"
@@ -115,6 +116,15 @@ struct Explanation {
   std::optional<Removal> removal;  ///< nullopt: not even an empty node admits it, or the engine did not say no
 };
 
+/// What a kubelet of another version would decide otherwise about a container.
+struct VersionDifference {
+  KubeletVersion version = kDefaultKubeletVersion;
+  std::string container;  ///< empty: the whole pod
+  std::string here;       ///< "CPUs 0-3, memory 0", or "rejected: REASON"
+  std::string there;      ///< as that version
+  friend bool operator==(const VersionDifference&, const VersionDifference&) = default;
+};
+
 /// What would happen to a pod now: the decision of node, books and queue, and whether it would be waited with.
 struct Outlook {
   std::string pod;  ///< namespace/name
@@ -124,6 +134,7 @@ struct Outlook {
   std::optional<Wait> wait;  ///< why it waits all the same; nullopt: what is decided happens now
   Explanation explanation;
   std::vector<std::string> notes{};  ///< what may still be another way, a sentence each
+  std::vector<VersionDifference> versions{};
 };
 
 }  // namespace berth

@@ -118,6 +118,8 @@ class SchemaTest : public BerthdTest {
     ExpectFits("check", on_paper({"check"}));
     ExpectFits("defrag", on_paper({"defrag", "-m", machine, "-f", web}));
     ExpectFits("version", on_paper({"version"}));
+    ExpectFits("simulate --kubelet-version",
+               on_paper({"simulate", "-m", machine, "--kubelet-version", "1.36,1.38", web, huge, "remove:web"}));
     ExpectFits("simulate --cluster",
                on_paper({"simulate", "--cluster", "2=" + machine, "--pods", "20", "--rule", "default"}));
   }

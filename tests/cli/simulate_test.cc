@@ -103,6 +103,35 @@ TEST(SimulateTest, WhatDoesNotFitWaitsAndCriticalPodsHaveOthersEvictedWhereTheSe
   EXPECT_EQ(out["steps"][8]["admitted"], true);
 }
 
+TEST(SimulateTest, SeveralVersionsOfTheKubeletAreHeldAgainstTheFirst) {
+  const testkit::TempDir temp;
+  WriteText(temp / "kubelet.yaml",
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+            "reservedSystemCPUs: 0-1\ncpuManagerPolicyOptions: {distribute-cpus-across-cores: \"true\"}\n"
+            "featureGates: {CPUManagerPolicyAlphaOptions: true}\n");
+  const std::string pods = Pod("two", "2") + "---\n" + Pod("large", "9");
+  const auto simulate = [&](std::vector<std::string> rest) {
+    std::vector<std::string> words{"simulate", "-m", "core:4 pu:2", "-c", temp / "kubelet.yaml", "--kubelet-version"};
+    words.insert(words.end(), rest.begin(), rest.end());
+    words.emplace_back("-");
+    return RunBerth(words, pods);
+  };
+  const Ran text = simulate({"1.36,1.38"});
+  EXPECT_EQ(text.status, 3) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("default/two  c          CPUs 2-3  CPUs 2,4\n"));
+  EXPECT_THAT(text.out, HasSubstr("2 decisions as kubelet 1.36 and as 1.38: 1 the same, 1 with other places"));
+  const Json json = ParseOut(simulate({"1.37,1.36,1.38", "-o", "json"}));
+  ASSERT_EQ(json["versions"].size(), 3U);
+  EXPECT_EQ(json["versions"][2]["kubeletVersion"], "1.38");
+  EXPECT_EQ(json["versions"][2]["steps"][0]["containers"][0]["cpus"], "2,4");
+  EXPECT_EQ(json["comparisons"][0]["same"], 2);
+  EXPECT_EQ(json["comparisons"][1]["first"], "1.37");
+  EXPECT_EQ(json["comparisons"][1]["elsewhere"], 1);
+  EXPECT_THAT(simulate({"1.38"}).out, HasSubstr("\ndecided as kubelet 1.38\n"));
+  EXPECT_EQ(simulate({"1.36,1.38", "--map"}).status, 1);
+  EXPECT_EQ(simulate({"1.36,1.39"}).status, 2);
+}
+
 TEST(SimulateTest, TheMapIsDrawnAfterEachStep) {
   testkit::ExpectGolden("tests/golden/simulate/map.txt",
                         Shown(RunBerth(Simulate({"--map", SimulateInput("more.yaml"), "remove:cache"}))));

@@ -152,6 +152,9 @@ Json ToJson(const Outlook& outlook) {
               {"wasThere", outlook.was_there}};
   if (outlook.wait) out["wait"] = {{"reason", outlook.wait->reason}, {"message", outlook.wait->message}};
   if (!outlook.notes.empty()) out["notes"] = outlook.notes;
+  for (const VersionDifference& d : outlook.versions)
+    out["versions"].push_back(
+        {{"kubeletVersion", Name(d.version)}, {"container", d.container}, {"here", d.here}, {"there", d.there}});
   AddExplanation(outlook.explanation, out);
   return out;
 }
@@ -168,6 +171,10 @@ Result<Outlook> OutlookFromJson(const Json& json) {
                       .message = reader.Field("wait").Field("message").String()};
     if (reader.Has("notes"))
       for (const Reader& item : reader.Field("notes").Items()) out.notes.push_back(item.String());
+    if (reader.Has("versions"))
+      for (const Reader& item : reader.Field("versions").Items())
+        out.versions.push_back({ReadKubeletVersion(item), item.Field("container").String(), item.Field("here").String(),
+                                item.Field("there").String()});
     out.explanation = ReadExplanation(reader);
     return out;
   });

@@ -369,6 +369,7 @@ class Views : public Generator {
     out.was_there = Coin();
     if (Coin()) out.wait = Wait{Word(), Word()};
     out.notes = Words();
+    if (Coin()) out.versions = {{KubeletVersion::k1_38, Word(), Word(), Word()}};
     out.explanation = Coin() ? Admitted() : Rejected();
     out.explanation.hints = {{Word(), Word(), std::nullopt, true}, {Word(), Word(), Hints(std::in_place), Coin()}};
     out.explanation.hints.push_back({Word(), Word(), {{{.nodes = Ids<NodeSet>(64), .preferred = Coin()}}}, true});

@@ -5,6 +5,7 @@
 
 #include "allocator/explain/explain.h"
 #include "base/text.h"
+#include "simulator/offline/version_comparison.h"
 
 namespace berth::offline {
 namespace {
@@ -107,6 +108,7 @@ Outlook ExplainNow(const allocator::Node& node, Ledger ledger, const NodeConditi
   out.explanation = Decided(now, pod, live);
   out.wait = WaitFor(conditions, now, pod, names, live, out.explanation);
   out.notes = NotesOn(out.explanation.decision, live.choosy);
+  if (!out.explanation.steps.empty()) out.versions = OtherVersions(now, pod);
   return out;
 }
 

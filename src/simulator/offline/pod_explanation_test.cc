@@ -52,6 +52,22 @@ struct ExplainNowTest : testing::Test {
   Ledger ledger = node.EmptyLedger();
 };
 
+TEST_F(ExplainNowTest, SaysWhatAnotherVersionOfTheKubeletWouldDecideOtherwise) {
+  KubeletConfiguration config = node.config();
+  config.reserved_system_cpus = "0-1";
+  config.cpu_manager_policy_options["distribute-cpus-across-cores"] = "true";
+  config.feature_gates["CPUManagerPolicyAlphaOptions"] = true;
+  auto threaded = allocator::Node::Make(*machine::ParseSynthetic("numa:1 core:4 pu:2"), config);
+  ASSERT_TRUE(threaded) << threaded.error().message;
+  node = *std::move(threaded);
+  ledger = node.EmptyLedger();
+  const Outlook two = Ask(MakePod("two", "2"));
+  EXPECT_EQ(two.versions, (std::vector<VersionDifference>{{KubeletVersion::k1_38, "app", "CPUs 2-3", "CPUs 2,4"}}));
+  EXPECT_NE(FormatOutlook(two, {}).find("1.38: app: CPUs 2,4, instead of CPUs 2-3\n"), std::string::npos);
+  EXPECT_TRUE(Ask(MakePod("shared", "1500m")).versions.empty());
+  EXPECT_TRUE(Ask(MakePod("large", "9")).versions.empty());
+}
+
 TEST_F(ExplainNowTest, SaysWhyAContainerIsShared) {
   const ExplanationStyle style;
   EXPECT_NE(

@@ -140,6 +140,14 @@ void AddReasons(const Explanation& e, const Reject& reject, const ExplanationSty
   AddCures(e, out);
 }
 
+void AddVersions(const Outlook& outlook, std::string& out) {
+  if (outlook.versions.empty()) return;
+  out += "\nKubelets of other versions would decide otherwise:\n";
+  for (const VersionDifference& d : outlook.versions)
+    out += "  " + std::string(Name(d.version)) + ": " + Who(d.container) + ": " + d.there + ", instead of " + d.here +
+           "\n";
+}
+
 void AddTrace(const Explanation& e, std::string& out) {
   out += "\nStep by step:\n";
   for (const TraceStep& step : e.steps) {
@@ -171,6 +179,7 @@ std::string FormatOutlook(const Outlook& outlook, const ExplanationStyle& style)
     AddShared(e, std::get<Admit>(e.decision), out);
     AddHints(e, style, out);
   }
+  AddVersions(outlook, out);
   if (style.trace) AddTrace(e, out);
   return out;
 }

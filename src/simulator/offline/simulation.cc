@@ -194,9 +194,6 @@ view::Table OutcomeTable() {
                       {"RESULT", view::Align::kLeft, true}});
 }
 
-namespace {
-
-/// Of an outcome that is no admission.
 view::Cell ResultCell(const Outcome& outcome) {
   if (!outcome.evicted_for.empty()) return {"evicted for " + outcome.evicted_for, view::Style::kBad};
   const Reject* reject = Rejection(outcome);
@@ -209,8 +206,6 @@ view::Cell ResultCell(const Outcome& outcome) {
     return {"waits (" + std::to_string(outcome.place) + "): " + reject->reason, view::Style::kPlain};
   return {(outcome.resized ? "not resized: " : "rejected: ") + reject->reason, view::Style::kBad};
 }
-
-}  // namespace
 
 void AddRows(const Outcome& outcome, view::Table& table) {
   const std::string number = std::to_string(outcome.number);

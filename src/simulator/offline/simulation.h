@@ -77,6 +77,8 @@ codec::Json ToJson(const Fit& fit);
 
 /// An empty table for AddRows.
 view::Table OutcomeTable();
+/// What came of a step that gave no places.
+view::Cell ResultCell(const Outcome& outcome);
 void AddRows(const Outcome& outcome, view::Table& table);
 /// Why the step's pod was rejected, as lines behind the table; "" when it was not.
 std::string ReasonsText(const Outcome& outcome);
