@@ -93,6 +93,24 @@ TEST(PodResourcesTest, CpuIdsAreThoseOfContainersWithCpusOfTheirOwn) {
   EXPECT_THAT(pod.containers(1).cpu_ids(), ElementsAre());
 }
 
+// Without the gate PodLevelResourceManagers a kubelet 1.37 says nothing there either.
+TEST(PodResourcesTest, APodAsAWholeHasNeitherCpusNorMemory) {
+  MadeNode node;
+  node.Add("taken-over", {{.name = "app"}});
+  node.ledger.pods.begin()->second.placements.push_back(
+      {.container = "(pod)", .cpus = Cpus("2-3"), .memory = {{{{NumaId{0}}, "memory", GiB(1)}}}});
+  const v1::PodResources pod = ListPods(node.Snapshot(), true).pod_resources(0);
+  EXPECT_THAT(pod.cpu_ids(), ElementsAre());
+  EXPECT_EQ(0, pod.memory_size());
+  EXPECT_EQ(1, pod.containers_size());
+  v1::PodResources newer;
+  newer.add_cpu_ids(7);
+  EXPECT_EQ(std::string("\x22\x01\x07"), newer.SerializeAsString()) << "field 4, as the interface numbers it";
+  newer.clear_cpu_ids();
+  newer.add_memory();
+  EXPECT_EQ(std::string("\x2a\x00", 2), newer.SerializeAsString()) << "field 5";
+}
+
 TEST(PodResourcesTest, MemoryHasTypeSizeAndAllNodesOfItsBlock) {
   MadeNode node;
   node.Add("web", {{.memory = {{{{NumaId{0}, NumaId{3}}, "memory", GiB(5)}, {{NumaId{1}}, "hugepages-2Mi", MiB(4)}}}}});
