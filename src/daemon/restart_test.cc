@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,8 +12,11 @@
 #include "allocator/testing/random_node.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/fit_config.h"
+#include "model/kubelet_version.h"
 #include "model/promises.h"
 #include "model/resize_changes.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "node/checkpoint/ledger_import.h"
 #include "node/ledger/shared_pool.h"
 
 namespace berth::daemon {
@@ -66,6 +70,44 @@ Places WhereTheyRun(FakeNode& world) {
   return out;
 }
 
+/// Pods that came and went on an empty node.
+struct Filled {
+  Ledger ledger;
+  std::vector<Pod> pods;
+};
+Filled Fill(allocator::testing::RandomNode& random, const allocator::Node& node) {
+  Filled out{.ledger = node.EmptyLedger(), .pods = {}};
+  for (unsigned tries = 1 + random.Roll(8); tries > 0; --tries) {
+    Pod pod = random.MakePod();
+    const Decision decision = allocator::Decide(node, out.ledger, pod, {}, nullptr);
+    if (const auto* admitted = std::get_if<Admit>(&decision)) {
+      Apply(out.ledger, admitted->delta);
+      out.ledger.pods.at(pod.uid).allocated = AllocatedOf(pod);
+      out.pods.push_back(std::move(pod));
+    }
+    if (!out.pods.empty() && random.OneIn(4)) {
+      Apply(out.ledger, allocator::Release(node, out.ledger, out.pods.front().uid, nullptr));
+      out.pods.erase(out.pods.begin());
+    }
+  }
+  return out;
+}
+
+/// A new berthd on what the last one left: its pods are as they were, and nothing is written.
+void ExpectNobodyMoves(FakeNode& world, const Filled& filled, const std::string& when) {
+  const Places before = WhereTheyRun(world);
+  world.steps.ClearLog();
+  const auto manager = world.Boot();
+  ASSERT_TRUE(manager->Start(world.store.saved, world.clock.Now())) << when;
+  EXPECT_EQ(manager->ledger(), filled.ledger) << when;
+  manager->OnSnapshot(Wanting(filled.pods), world.clock.Now());
+  manager->OnRuntime(world.clock.Now());
+  EXPECT_EQ(WhereTheyRun(world), before) << when;
+  EXPECT_EQ(world.steps.Find("signal"), -1) << when;
+  EXPECT_EQ(world.steps.Find("cpus"), -1) << when << ": " << world.steps.log().front();
+  EXPECT_EQ(world.steps.Find("save"), -1) << when;
+}
+
 TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
   const int wanted = PropertySteps(1000);
   int ledgers = 0;
@@ -74,39 +116,69 @@ TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
     allocator::testing::RandomNode random(seed);
     const auto node = random.MakeNode();
     if (!node) continue;
-    Ledger ledger = node->EmptyLedger();
-    std::vector<Pod> pods;
-    for (unsigned tries = 1 + random.Roll(8); tries > 0; --tries) {
-      Pod pod = random.MakePod();
-      const Decision decision = allocator::Decide(*node, ledger, pod, {}, nullptr);
-      if (const auto* admitted = std::get_if<Admit>(&decision)) {
-        Apply(ledger, admitted->delta);
-        ledger.pods.at(pod.uid).allocated = AllocatedOf(pod);
-        pods.push_back(std::move(pod));
-      }
-      if (!pods.empty() && random.OneIn(4)) {
-        Apply(ledger, allocator::Release(*node, ledger, pods.front().uid, nullptr));
-        pods.erase(pods.begin());
-      }
-    }
-    ASSERT_TRUE(Contradictions(ledger).empty()) << "seed " << seed << ": " << Contradictions(ledger).front();
+    const Filled filled = Fill(random, *node);
+    const std::vector<std::string> contradictions = Contradictions(filled.ledger);
+    ASSERT_TRUE(contradictions.empty()) << "seed " << seed << ": " << contradictions.front();
     FakeNode world(*node);
-    LetRun(world, ledger, pods);
-    const Places before = WhereTheyRun(world);
-    world.steps.ClearLog();
-    const auto manager = world.Boot();
-    ASSERT_TRUE(manager->Start(world.store.saved, world.clock.Now())) << "seed " << seed;
-    EXPECT_EQ(manager->ledger(), ledger) << "seed " << seed;
-    manager->OnSnapshot(Wanting(pods), world.clock.Now());
-    manager->OnRuntime(world.clock.Now());
-    EXPECT_EQ(WhereTheyRun(world), before) << "seed " << seed;
-    EXPECT_EQ(world.steps.Find("signal"), -1) << "seed " << seed;
-    EXPECT_EQ(world.steps.Find("cpus"), -1) << "seed " << seed << ": " << world.steps.log().front();
-    EXPECT_EQ(world.steps.Find("save"), -1) << "seed " << seed;
+    LetRun(world, filled.ledger, filled.pods);
+    ExpectNobodyMoves(world, filled, "seed " + std::to_string(seed));
     ++ledgers;
-    containers += static_cast<int>(before.size());
+    containers += static_cast<int>(WhereTheyRun(world).size());
   }
   std::printf("%d ledgers with %d running containers: all where they were\n", ledgers, containers);
+}
+
+// ---- another version of the kubelet --------------------------------------------------------------------------------
+
+/// What a kubelet of that version would have in its files: the same assignments, in its formats.
+void ExpectExported(const Ledger& ledger, KubeletVersion version, const std::string& when) {
+  auto cpu = checkpoint::ParseKubeletCpuState(FormatKubeletState(checkpoint::ExportCpuState(ledger, version)));
+  auto memory = checkpoint::ParseKubeletMemoryState(FormatKubeletState(checkpoint::ExportMemoryState(ledger, version)));
+  ASSERT_TRUE(cpu && memory) << when;
+  EXPECT_EQ(checkpoint::WriterOf(cpu->version), version) << when;
+  EXPECT_EQ(checkpoint::WriterOf(memory->version), version) << when;
+  const Ledger read =
+      checkpoint::ImportKubelet({.cpu = *std::move(cpu), .memory = *std::move(memory), .devices = {}}, nullptr).ledger;
+  const auto nodes = [](const Placement& of) { return MemoryNodes({.container = "", .memory = of.memory}); };
+  for (const auto& [uid, record] : ledger.pods) {
+    const auto pod = read.pods.find(uid);
+    for (const Placement& had : record.placements) {
+      const Placement* const found = pod != read.pods.end() ? FindPlacement(pod->second, had.container) : nullptr;
+      const Placement has = found != nullptr ? *found : Placement();
+      EXPECT_EQ(has.cpus.value_or(CpuSet()), had.cpus.value_or(CpuSet())) << when << ": " << had.container;
+      EXPECT_EQ(nodes(has), nodes(had)) << when << ": " << had.container;
+    }
+  }
+}
+
+TEST(RestartTest, ANodeWhoseKubeletVersionChangesAndChangesBackKeepsItsPods) {
+  const int wanted = PropertySteps(300);
+  int nodes = 0;
+  for (std::uint64_t seed = 1; nodes < wanted; ++seed) {
+    allocator::testing::RandomNode random(seed);
+    const auto made = random.MakeNode();
+    if (!made) continue;
+    const auto as = [&](KubeletVersion version) {
+      allocator::EngineOptions options = made->options();
+      options.kubelet_version = version;
+      return allocator::Node::Make(made->machine(), made->config(), options);
+    };
+    const auto older = as(KubeletVersion::k1_36);
+    const auto newer = as(KubeletVersion::k1_37);
+    // Reserved CPUs that are chosen by number may be others: that is another change (below).
+    if (!older || !newer || older->reserved_cpus() != newer->reserved_cpus()) continue;
+    const Filled filled = Fill(random, *older);
+    FakeNode world(*older);
+    LetRun(world, filled.ledger, filled.pods);
+    for (const allocator::Node* const next : {&*older, &*newer, &*older}) {
+      const KubeletVersion version = next->options().kubelet_version;
+      const std::string when = "seed " + std::to_string(seed) + " as " + std::string(Name(version));
+      world.node = *next;
+      ExpectNobodyMoves(world, filled, when);
+      ExpectExported(filled.ledger, version, when);
+    }
+    ++nodes;
+  }
 }
 
 // ---- the change matrix -------------------------------------------------------------------------------------------
