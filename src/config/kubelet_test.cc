@@ -72,7 +72,7 @@ featureGates: {CPUManagerPolicyAlphaOptions: true}
   EXPECT_EQ(c.reserved_system_cpus, "0-1,8");
   EXPECT_EQ(c.system_reserved, (ResourceList{{"cpu", Amount("500m")}, {"memory", Amount("1Gi")}}));
   EXPECT_EQ(c.kube_reserved, (ResourceList{{"cpu", Amount("1")}, {"pid", Amount("1000")}}));
-  EXPECT_TRUE(FeatureEnabled(c, "CPUManagerPolicyAlphaOptions"));
+  EXPECT_TRUE(FeatureEnabled(c, "CPUManagerPolicyAlphaOptions", KubeletVersion::k1_36));
 }
 
 TEST(KubeletConfigurationTest, ReadsEvictionAndCgroups) {
@@ -317,6 +317,8 @@ TEST(KubeletConfigurationTest, FeatureGatesAreThoseOfTheVersion) {
     return out;
   };
   EXPECT_EQ(answers("\"MemoryQoS\": true"), "ok|ok|ok");
+  EXPECT_THAT(answers("\"HugepageAwareEvicton\": true"),
+              ::testing::MatchesRegex(".*unknown feature gate.*\\|.*did you mean HugepageAwareEviction\\?\\|.*"));
   EXPECT_THAT(
       answers("\"SidecarContainers\": true"),
       ::testing::MatchesRegex("ok\\|.*was removed: the feature is always on in 1.37.*\\|.*always on in 1.38.*"));
@@ -328,6 +330,20 @@ TEST(KubeletConfigurationTest, FeatureGatesAreThoseOfTheVersion) {
   EXPECT_THAT(answers("\"CPUManager\": true"),
               ::testing::MatchesRegex(".*always on in 1.36.*\\|.*always on in 1.37.*\\|.*always on in 1.38.*"));
   EXPECT_THAT(answers("\"NoSuchGate\": true"), HasSubstr("featureGates[NoSuchGate]: Unsupported value: unknown"));
+}
+
+TEST(KubeletConfigurationTest, DefaultsOfGatesAreThoseOfTheVersion) {
+  const auto accepted = [](const std::string& fields, KubeletVersion version) {
+    return ParseKubeletConfigurationFields("{" + fields + "}", "k", version).has_value();
+  };
+  const std::string tiered = R"("memoryReservationPolicy": "TieredReservation")";
+  EXPECT_FALSE(accepted(tiered, KubeletVersion::k1_36)) << "it needs the gate MemoryQoS";
+  EXPECT_TRUE(accepted(tiered, KubeletVersion::k1_37));
+  EXPECT_FALSE(accepted(tiered + R"(, "featureGates": {"MemoryQoS": false})", KubeletVersion::k1_37));
+  EXPECT_FALSE(accepted(tiered + R"(, "featureGates": {"AllBeta": false})", KubeletVersion::k1_37));
+  const auto plain = ParseKubeletConfigurationFields("{}", "k", KubeletVersion::k1_37);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->config, KubeletConfiguration()) << "what the version says is no setting";
 }
 
 TEST(KubeletConfigurationTest, TheFileHoldsOneDocumentOfTheRightKind) {

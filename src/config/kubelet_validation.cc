@@ -55,7 +55,7 @@ std::string RemovedGate(KubeletVersion version) {
 /// Why a kubelet does not know it, or what it may be meant for.
 std::string UnknownGate(std::string_view name, KubeletVersion version) {
   if (std::ranges::binary_search(kGraduatedGates, name)) return RemovedGate(version);
-  const std::string_view nearest = Nearest(name, KnownFeatureGates());
+  const std::string_view nearest = Nearest(name, KnownFeatureGates(version));
   return "Unsupported value: unknown feature gate" +
          (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?");
 }
@@ -101,7 +101,7 @@ class Checker {
     OneOf("topologyManagerScope", c_.topology_manager_scope, {"container", "pod"});
     OneOf("memorySwap.swapBehavior", c_.swap_behavior, {"", "NoSwap", "LimitedSwap"});
     OneOf("memoryReservationPolicy", c_.memory_reservation_policy, {"None", "TieredReservation"});
-    if (c_.memory_reservation_policy == "TieredReservation" && !FeatureEnabled(c_, "MemoryQoS"))
+    if (c_.memory_reservation_policy == "TieredReservation" && !FeatureEnabled(c_, "MemoryQoS", version_))
       Problem("memoryReservationPolicy", "Forbidden: TieredReservation needs the feature gate MemoryQoS");
   }
 
@@ -111,9 +111,8 @@ class Checker {
     Between("oomScoreAdj", c_.oom_score_adj, -1000, 1000);
     if (c_.container_log_max_files <= 1)
       Invalid("containerLogMaxFiles", std::to_string(c_.container_log_max_files), "must be greater than 1");
-    if (!(c_.memory_throttling_factor > 0 && c_.memory_throttling_factor <= 1))
-      Invalid("memoryThrottlingFactor", std::to_string(c_.memory_throttling_factor),
-              "must be greater than 0 and at most 1");
+    if (const auto& factor = c_.memory_throttling_factor; factor && !(*factor > 0 && *factor <= 1))
+      Invalid("memoryThrottlingFactor", std::to_string(*factor), "must be greater than 0 and at most 1");
     const Result<Quantity> log_size = Quantity::Parse(c_.container_log_max_size);
     if (!log_size) {
       Problem("containerLogMaxSize", "Invalid value: " + log_size.error().message);
@@ -223,7 +222,7 @@ class Checker {
       const Path path{.parent = &map, .key = name, .index = -1, .entry = true};
       if (std::string problem = GateProblem(name, on); !problem.empty()) report_.Problem(path, std::move(problem));
     }
-    if (FeatureEnabled(c_, "PodLevelResourceManagers") && !FeatureEnabled(c_, "PodLevelResources"))
+    if (FeatureEnabled(c_, "PodLevelResourceManagers", version_) && !FeatureEnabled(c_, "PodLevelResources", version_))
       report_.Problem(map, "Forbidden: PodLevelResourceManagers needs PodLevelResources");
   }
 

@@ -55,7 +55,8 @@ void ApiServers::OpenPodResources() {
   if (socket.empty()) return;
   auto service = pod_resources::Service::Start(
       {.socket = socket,
-       .only_active = FeatureEnabled(parts_.settings.kubelet, "KubeletPodResourcesListUseActivePods"),
+       .only_active = FeatureEnabled(parts_.settings.kubelet, "KubeletPodResourcesListUseActivePods",
+                                     parts_.settings.kubelet_version),
        .on_lost_socket = parts_.on_lost_socket},
       [this] { return NewestSnapshot(); });
   const pods::Parts& node = parts_.node.parts();

@@ -44,7 +44,7 @@ NodeSetup SetupOf(const Settings& settings, const Machine& machine, const Daemon
   pods.queue.most_waiting = waiting.max;
   pods.queue.overtakes = waiting.overtakes;
   pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
-  pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules");
+  pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules", settings.kubelet_version);
   pods.rules.unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls;
   pods.rules.runtime_classes = settings.berth.runtime_classes;
   pods.rules.strict_groups = host.features().strict_groups;

@@ -9,6 +9,7 @@
 #include "daemon/host_groups.h"
 #include "daemon/reserved_groups.h"
 #include "host/cgroup/node_values.h"
+#include "model/kubelet_rules.h"
 #include "runtime/cri/cri_runtime.h"
 
 namespace berth::daemon {
@@ -67,10 +68,12 @@ void CheckTunables(os::Fs& root, const KubeletConfiguration& config, HostFinding
   }
 }
 
-void CheckReservations(os::Fs& root, const KubeletConfiguration& config, const cgroup::Layout& layout,
-                       cgroup::Driver driver, HostFindings& out) {
+void CheckReservations(os::Fs& root, const Settings& settings, const cgroup::Layout& layout, cgroup::Driver driver,
+                       HostFindings& out) {
+  const KubeletConfiguration& config = settings.kubelet;
   const bool v2 = layout.version == cgroup::Version::kV2;
-  const auto node = cgroup::SharesOfNode(config, {}, std::nullopt, -1, v2);
+  const auto node =
+      cgroup::SharesOfNode(config, KubeletRulesOf(settings.kubelet_version), {}, std::nullopt, -1, v2);
   if (!node) return out.problems.push_back(node.error().message);
   const auto groups = cgroup::ReservedGroups(config, *node);
   if (!groups) return out.problems.push_back(groups.error().message);
@@ -89,7 +92,7 @@ HostFindings CheckHost(os::Fs& root, const Settings& settings, const cgroup::Lay
         "failCgroupV1: cgroups of this host are not v2 alone; boot it with v2 "
         "(systemd.unified_cgroup_hierarchy=1), or set 'failCgroupV1: false': Berth works on v1 too");
   CheckTunables(root, config, out);
-  CheckReservations(root, config, layout, driver, out);
+  CheckReservations(root, settings, layout, driver, out);
   if (NamesAUnit(settings, driver))
     out.warnings.push_back(
         fmt::format("kubeletCgroups: has no effect: {} is the group of another service, berthd has "

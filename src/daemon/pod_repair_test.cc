@@ -201,6 +201,50 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
   EXPECT_EQ(Said("CgroupRepaired", "cgroup/" + group), "pids.max was 7, must be 100; put right");
 }
 
+TEST_F(PodRepairTest, MemoryQosThatIsTurnedOffLeavesNothingInGroupsThatRun) {
+  const testkit::TempDir run;
+  world.options.pods.value_settings = run / "group-values";
+  Pod pod = MakePod("burst", "1", QosClass::kBurstable);
+  pod.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("2Mi")}};
+  const std::string group = "kubepods/burstable/poduid-burst";
+  const std::string container = group + "/burst";
+  const auto boot = [&](KubeletVersion version, bool tiered, const std::map<std::string, bool>& gates) {
+    KubeletConfiguration config = world.node.config();
+    config.feature_gates = gates;
+    config.memory_reservation_policy = tiered ? "TieredReservation" : "None";
+    config.memory_throttling_factor = 0.9;
+    auto node = allocator::Node::Make(world.node.machine(), config, {.kubelet_version = version});
+    EXPECT_TRUE(node) << node.error().message;
+    world.node = *std::move(node);
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    Advance(*manager, std::chrono::seconds(61));
+    return manager;
+  };
+  const auto on = [&] {
+    const auto manager = boot(KubeletVersion::k1_37, true, {});
+    EXPECT_EQ(world.tree.Read("kubepods")->memory_min, MiB(1));
+    EXPECT_EQ(world.tree.Read("kubepods")->memory_low, MiB(1));
+    for (const std::string& path : {std::string("kubepods/burstable"), group, container})
+      EXPECT_EQ(world.tree.Read(path)->memory_low, MiB(1)) << path;
+    EXPECT_GT(world.tree.Read(container)->memory_high.value_or(Bytes{-1}).v, 0);
+  };
+  const auto expect_nothing = [&] {
+    EXPECT_EQ(world.tree.Read("kubepods")->memory_min, Bytes{0});
+    for (const std::string& path : {std::string("kubepods"), std::string("kubepods/burstable"), group, container})
+      EXPECT_EQ(world.tree.Read(path)->memory_low, Bytes{0}) << path;
+    EXPECT_EQ(world.tree.Read(container)->memory_high, Bytes{-1});
+  };
+  on();
+  auto manager = boot(KubeletVersion::k1_37, false, {{"MemoryQoS", false}});
+  expect_nothing();
+  manager.reset();
+  on();
+  manager = boot(KubeletVersion::k1_36, false, {});
+  expect_nothing();
+  EXPECT_FALSE(HasEvent("CgroupRepaired")) << Said("CgroupRepaired");
+}
+
 TEST_F(PodRepairTest, SettingsThatCannotBeKeptAreToldOnceAndKeptLater) {
   const testkit::TempDir run;
   const std::string folder = run / "folder";

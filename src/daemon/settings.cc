@@ -24,6 +24,7 @@
 #include "host/os/host.h"
 #include "host/os/input.h"
 #include "host/os/path.h"
+#include "model/kubelet_rules.h"
 #include "model/machine_change.h"
 #include "node/eviction/thresholds.h"
 #include "rpc/http/listener.h"
@@ -241,7 +242,8 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
   Problems problems;
   problems.Take(node);
   // Known only to those who write groups and watch for pressure; a start would find it late.
-  problems.Take(cgroup::SharesOfNode(settings.kubelet, {}, std::nullopt, -1, true));
+  problems.Take(
+      cgroup::SharesOfNode(settings.kubelet, KubeletRulesOf(options.kubelet_version), {}, std::nullopt, -1, true));
   problems.Take(eviction::ReadThresholds(settings.kubelet));
   BERTH_RETURN_IF_ERROR(problems.Done());
   return NodeParts{*std::move(node), dry_run, std::move(changes)};

@@ -1,6 +1,9 @@
 // The feature gates of Kubernetes 1.36, and what became of them in later versions, as far as Berth knows them.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "model/gate_standing.h"
 #include "model/kubelet_config.h"
@@ -9,9 +12,10 @@
 namespace berth {
 namespace {
 
+using Kind = GateStanding::Kind;
 using Stage = FeatureGate::Stage;
 
-/// Gates that change what Berth does: stage, default, locked to the default. Sorted.
+/// Gates that change what Berth does: stage, default, locked to the default, in 1.36. Sorted.
 constexpr auto kGates = std::to_array<FeatureGate>({
     {"CPUManagerPolicyAlphaOptions", Stage::kAlpha, false, false},
     {"CPUManagerPolicyBetaOptions", Stage::kBeta, true, false},
@@ -321,36 +325,40 @@ struct GateChange {
   std::string_view name;
   KubeletVersion since;
   GateStanding::Kind kind;
+  Stage stage = Stage::kStable;  ///< kFree: from then on
+  bool on = true;                ///< likewise: default
 };
 
 /// What came after 1.36, of a gate the oldest first. None is locked to off.
 constexpr auto kChanges = std::to_array<GateChange>({
-    {"DRADeviceCompatibilityGroups", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"DRAExtendedResource", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"DRAOptionalNodeOperations", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"DRAPrioritizedList", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"DRAResourceClaimDeviceStatus", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"DefaultPodSysctls", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_38, GateStanding::Kind::kRemoved},
-    {"HugepageAwareEviction", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"InPlacePodVerticalScalingInitContainers", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"InPlacePodVerticalScalingMemoryBackedVolumes", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"InPlacePodVerticalScalingSchedulerPreemption", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"KubeletAllocatedPodsEndpoint", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"NodeDeclaredFeatures", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"PLEGOnDemandRelist", KubeletVersion::k1_37, GateStanding::Kind::kLocked},
-    {"PodLevelResourcesFixDefaulting", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"PodLevelResourcesFixKubeletQOSClass", KubeletVersion::k1_37, GateStanding::Kind::kFree},
-    {"PreventStaticPodAPIReferences", KubeletVersion::k1_37, GateStanding::Kind::kRemoved},
-    {"SidecarContainers", KubeletVersion::k1_37, GateStanding::Kind::kRemoved},
+    {"DRADeviceCompatibilityGroups", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"DRAExtendedResource", KubeletVersion::k1_37, Kind::kLocked},
+    {"DRAOptionalNodeOperations", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"DRAPrioritizedList", KubeletVersion::k1_37, Kind::kLocked},
+    {"DRAResourceClaimDeviceStatus", KubeletVersion::k1_37, Kind::kLocked},
+    {"DefaultPodSysctls", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_37, Kind::kLocked},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_38, Kind::kRemoved},
+    {"HugepageAwareEviction", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
+    {"InPlacePodVerticalScalingInitContainers", KubeletVersion::k1_37, Kind::kLocked},
+    {"InPlacePodVerticalScalingMemoryBackedVolumes", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"InPlacePodVerticalScalingSchedulerPreemption", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"KubeletAllocatedPodsEndpoint", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
+    {"MemoryQoS", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
+    {"NodeDeclaredFeatures", KubeletVersion::k1_37, Kind::kLocked},
+    {"PLEGOnDemandRelist", KubeletVersion::k1_37, Kind::kLocked},
+    {"PodLevelResourceManagers", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, false},
+    {"PodLevelResourcesFixDefaulting", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
+    {"PodLevelResourcesFixKubeletQOSClass", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
+    {"PreventStaticPodAPIReferences", KubeletVersion::k1_37, Kind::kRemoved},
+    {"SidecarContainers", KubeletVersion::k1_37, Kind::kRemoved},
 });
 
 /// In 1.36.
 GateStanding FirstStanding(std::string_view gate) {
-  if (const FeatureGate* const known = FindFeatureGate(gate); known != nullptr && known->locked)
-    return {.kind = GateStanding::Kind::kLocked, .on = known->on};
-  if (std::ranges::binary_search(kKnown, gate)) return {.kind = GateStanding::Kind::kFree};
+  if (const auto known = FindFeatureGate(gate, KubeletVersion::k1_36); known && known->locked)
+    return {.kind = Kind::kLocked, .on = known->on};
+  if (std::ranges::binary_search(kKnown, gate)) return {.kind = Kind::kFree};
   return {};
 }
 
@@ -361,12 +369,29 @@ std::optional<bool> Configured(const KubeletConfiguration& config, std::string_v
 
 }  // namespace
 
-const FeatureGate* FindFeatureGate(std::string_view name) {
+std::optional<FeatureGate> FindFeatureGate(std::string_view name, KubeletVersion version) {
+  std::optional<FeatureGate> out;
   const auto it = std::ranges::lower_bound(kGates, name, {}, &FeatureGate::name);
-  return it != kGates.end() && it->name == name ? &*it : nullptr;
+  if (it != kGates.end() && it->name == name) out = *it;
+  for (const GateChange& change : kChanges)
+    if (change.name == name && change.since <= version)
+      out = FeatureGate{
+          .name = change.name, .stage = change.stage, .on = change.on, .locked = change.kind != Kind::kFree};
+  return out;
 }
 
-std::span<const std::string_view> KnownFeatureGates() { return kKnown; }
+std::vector<std::string_view> KnownFeatureGates(KubeletVersion version) {
+  std::vector<std::string_view> out(kKnown.begin(), kKnown.end());
+  for (const GateChange& change : kChanges) out.push_back(change.name);
+  std::erase_if(out, [&](std::string_view gate) {
+    const Kind kind = StandingOf(gate, version).kind;
+    return kind != Kind::kFree && kind != Kind::kLocked;
+  });
+  std::ranges::sort(out);
+  const auto twice = std::ranges::unique(out);
+  out.erase(twice.begin(), twice.end());
+  return out;
+}
 
 GateStanding StandingOf(std::string_view gate, KubeletVersion version) {
   GateStanding out = FirstStanding(gate);
@@ -374,16 +399,17 @@ GateStanding StandingOf(std::string_view gate, KubeletVersion version) {
     if (change.name != gate) continue;
     if (change.since <= version)
       out = {.kind = change.kind, .since = change.since};
-    else if (out.kind == GateStanding::Kind::kUnknown)
-      out = {.kind = GateStanding::Kind::kLater, .since = change.since};
+    else if (out.kind == Kind::kUnknown)
+      out = {.kind = Kind::kLater, .since = change.since};
   }
   return out;
 }
 
-bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate) {
+bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate, KubeletVersion version) {
+  const auto known = FindFeatureGate(gate, version);
+  if (known && known->locked) return known->on;
   if (const auto on = Configured(config, gate)) return *on;
-  const FeatureGate* known = FindFeatureGate(gate);
-  if (known == nullptr) return false;
+  if (!known) return false;
   if (known->stage == Stage::kAlpha) return Configured(config, "AllAlpha").value_or(known->on);
   if (known->stage == Stage::kBeta) return Configured(config, "AllBeta").value_or(known->on);
   return known->on;

@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/id_set.h"
 #include "base/quantity.h"
+#include "model/kubelet_version.h"
 
 namespace berth {
 
@@ -68,7 +68,7 @@ struct KubeletConfiguration {
   std::int32_t max_pods = 110;
   std::int32_t pods_per_core = 0;
   std::int32_t oom_score_adj = -999;
-  double memory_throttling_factor = 0.9;
+  std::optional<double> memory_throttling_factor;  ///< nullopt: not said; KubeletRules::memory_throttling_factor
   std::string memory_reservation_policy = "None";
   std::optional<bool> fail_swap_on;  ///< nullopt: not said; swap is told of
   std::string swap_behavior;
@@ -101,24 +101,23 @@ struct KubeletConfiguration {
   friend bool operator==(const KubeletConfiguration&, const KubeletConfiguration&) = default;
 };
 
-/// The gate's configured value, else what AllAlpha or AllBeta say for its stage, else its default in 1.36
-/// (rules/sources#gates). Unknown gates are false.
-bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate);
+/// In a kubelet of that version: what the gate is locked to, else its configured value, else what AllAlpha or AllBeta
+/// say for its stage, else its default (rules/sources#gates). Unknown gates are false, those that were removed true.
+bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate, KubeletVersion version);
 
-/// A feature gate that bears on what Berth does.
 struct FeatureGate {
   enum class Stage { kAlpha, kBeta, kStable };
   std::string_view name;
   Stage stage;
   bool on;      ///< default
-  bool locked;  ///< cannot be set to anything but the default
+  bool locked;  ///< cannot be set to anything but the default, or was removed
 };
 
-/// nullptr: not a gate that bears on what Berth does.
-const FeatureGate* FindFeatureGate(std::string_view name);
+/// In that version; nullopt: not there yet, or neither changed since 1.36 nor a gate that bears on what Berth does.
+std::optional<FeatureGate> FindFeatureGate(std::string_view name, KubeletVersion version);
 
-/// Every gate a kubelet 1.36 knows, those without a meaning for Berth included; sorted.
-std::span<const std::string_view> KnownFeatureGates();
+/// Every gate a kubelet of that version takes, those without a meaning for Berth included; sorted.
+std::vector<std::string_view> KnownFeatureGates(KubeletVersion version);
 
 }  // namespace berth
 

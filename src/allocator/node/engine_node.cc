@@ -103,6 +103,7 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
 const Machine& Node::machine() const { return tables_->machine; }
 const KubeletConfiguration& Node::config() const { return tables_->config; }
 const EngineOptions& Node::options() const { return tables_->options; }
+const KubeletRules& Node::kubelet() const { return tables_->kubelet; }
 const CpuSet& Node::all_cpus() const { return tables_->all_cpus; }
 const CpuSet& Node::apart_cpus() const { return tables_->apart; }
 const CpuSet& Node::reserved_cpus() const { return tables_->settings.reserved_cpus; }

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/result.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_rules.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 
@@ -28,6 +29,7 @@ class Node {
   const Machine& machine() const;
   const KubeletConfiguration& config() const;
   const EngineOptions& options() const;
+  const KubeletRules& kubelet() const;  ///< of the version that the options name
   const NodeTables& tables() const { return *tables_; }
 
   const CpuSet& all_cpus() const;       ///< every CPU the engine may hand out or share

@@ -14,6 +14,7 @@
 #include "base/problems.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "model/kubelet_version.h"
 #include "model/resources.h"
 
 namespace berth::allocator {
@@ -57,11 +58,12 @@ std::string OptionNames() {
   return out;
 }
 
-Result<void> CheckMaturity(const CpuOption& option, const KubeletConfiguration& config, std::string_view setting) {
+Result<void> CheckMaturity(const CpuOption& option, const KubeletConfiguration& config, KubeletVersion version,
+                           std::string_view setting) {
   if (option.maturity == Maturity::kStable) return {};
   const bool alpha = option.maturity == Maturity::kAlpha;
   const std::string_view gate = alpha ? "CPUManagerPolicyAlphaOptions" : "CPUManagerPolicyBetaOptions";
-  if (FeatureEnabled(config, gate)) return {};
+  if (FeatureEnabled(config, gate, version)) return {};
   return BadSetting(setting, std::string("new static policy error: CPU Manager Policy ") + (alpha ? "Alpha" : "Beta") +
                                  "-level Options not enabled, but option \"" + std::string(option.name) +
                                  "\" provided (turn on featureGates." + std::string(gate) + ")");
@@ -78,15 +80,15 @@ Result<void> CheckPairs(const CpuOptions& options) {
   return {};
 }
 
-Result<void> ReadCpuOption(const KubeletConfiguration& config, const std::string& name, const std::string& value,
-                           CpuOptions& out) {
+Result<void> ReadCpuOption(const KubeletConfiguration& config, KubeletVersion version, const std::string& name,
+                           const std::string& value, CpuOptions& out) {
   const std::string setting = "cpuManagerPolicyOptions." + Printable(name);
   const auto* const option =
       std::find_if(kCpuOptions.begin(), kCpuOptions.end(), [&](const CpuOption& o) { return o.name == name; });
   if (option == kCpuOptions.end())
     return BadSetting(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
                                    "\" (use " + OptionNames() + ")");
-  BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, setting));
+  BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, version, setting));
   const std::optional<bool> on = ParseBool(value);
   if (!on)
     return BadSetting(setting, "new static policy error: bad value for option \"" + name + "\": \"" + Printable(value) +
@@ -95,11 +97,11 @@ Result<void> ReadCpuOption(const KubeletConfiguration& config, const std::string
   return {};
 }
 
-Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
+Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config, KubeletVersion version) {
   CpuOptions out;
   Problems problems;
   for (const auto& [name, value] : config.cpu_manager_policy_options)
-    problems.Take(ReadCpuOption(config, name, value, out));
+    problems.Take(ReadCpuOption(config, version, name, value, out));
   BERTH_RETURN_IF_ERROR(problems.Done());
   BERTH_RETURN_IF_ERROR(CheckPairs(out));
   return out;
@@ -217,7 +219,7 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
   return cpus;
 }
 
-Result<void> ReadCpuPolicy(const KubeletConfiguration& config, NodeSettings& out) {
+Result<void> ReadCpuPolicy(const KubeletConfiguration& config, KubeletVersion version, NodeSettings& out) {
   if (config.cpu_manager_policy == "none") {
     if (config.cpu_manager_policy_options.empty()) return {};
     return BadSetting("cpuManagerPolicyOptions",
@@ -227,7 +229,7 @@ Result<void> ReadCpuPolicy(const KubeletConfiguration& config, NodeSettings& out
     return BadSetting("cpuManagerPolicy",
                       "unknown policy: \"" + Printable(config.cpu_manager_policy) + "\" (use none or static)");
   out.cpu_policy = CpuPolicy::kStatic;
-  BERTH_TRY(out.cpu, ParseCpuOptions(config));
+  BERTH_TRY(out.cpu, ParseCpuOptions(config, version));
   return {};
 }
 
@@ -306,7 +308,7 @@ Result<void> ReadReservedMemory(const Machine& machine, const KubeletConfigurati
                     "type memory on a node)");
 }
 
-Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& config) {
+Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& config, KubeletVersion version) {
   std::set<NumaId> seen;
   for (const NumaNode& node : machine.nodes)
     if (!seen.insert(node.id).second)
@@ -314,9 +316,9 @@ Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& co
   if (machine.nodes.size() > Mask::kNodes)
     return Fail(Code::kUnsupported, "machine: " + std::to_string(machine.nodes.size()) +
                                         " NUMA nodes are more than the supported " + std::to_string(Mask::kNodes));
-  if (FeatureEnabled(config, "PodLevelResourceManagers"))
+  if (FeatureEnabled(config, "PodLevelResourceManagers", version))
     return Fail(Code::kUnsupported,
-                "featureGates.PodLevelResourceManagers: this alpha feature is not supported (leave it off)");
+                "featureGates.PodLevelResourceManagers: this feature is not supported (leave it off)");
   return {};
 }
 
@@ -371,7 +373,7 @@ Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& to
 
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
                                    const CpuTopology& topology, const KubeletRules& rules) {
-  BERTH_RETURN_IF_ERROR(CheckMachine(machine, config));
+  BERTH_RETURN_IF_ERROR(CheckMachine(machine, config, rules.version));
   Problems problems;
   NodeSettings out;
   const auto listed = ListedCpus(config, topology);
@@ -382,7 +384,7 @@ Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfigur
   if (reservation) out.reservation = *std::move(reservation);
   out.allocatable = NodeAllocatable(out.capacity, out.reservation);
   problems.Take(ReadTopologySettings(machine, config, out));
-  if (problems.Take(ReadCpuPolicy(config, out)) && known)
+  if (problems.Take(ReadCpuPolicy(config, rules.version, out)) && known)
     problems.Take(ReadReservedCpus(topology, *listed, rules, out));
   if (problems.Take(ReadMemoryPolicy(config, out)) && known) problems.Take(ReadReservedMemory(machine, config, out));
   BERTH_RETURN_IF_ERROR(problems.Done());

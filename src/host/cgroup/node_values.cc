@@ -86,6 +86,14 @@ void SetQosReserved(const NodeShares& node, QosClass qos, const Ledger& ledger, 
   AddReason(why, "memory_max", fmt::format("{} = {}", text, out.memory_max->v));
 }
 
+/// memory.low of Burstable pods, for their class and for all pods.
+void SetLow(const NodeShares& node, const Sum& burstable, Reasons* why, CgroupValues& out) {
+  out.memory_low = Bytes{node.tiered_reservation ? burstable.amount.Value() : 0};
+  AddReason(
+      why, "memory_low",
+      node.tiered_reservation ? Described(burstable, QosClass::kBurstable, "memory") : "memoryReservationPolicy None");
+}
+
 CgroupValues ReservedValues(const ResourceList& reserved, bool compressible, bool memory_qos, Reasons& why) {
   CgroupValues out;
   const MilliCpu cpu{AmountOf(reserved, "cpu").MilliValue()};
@@ -113,21 +121,22 @@ CgroupValues ReservedValues(const ResourceList& reserved, bool compressible, boo
 
 }  // namespace
 
-Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList capacity,
+Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, const KubeletRules& rules, ResourceList capacity,
                                 std::optional<std::int64_t> pids, int listed_cpus, bool v2) {
   NodeShares out{.capacity = std::move(capacity),
                  .system_reserved = config.system_reserved,
                  .kube_reserved = config.kube_reserved,
                  .enforce = config.enforce_node_allocatable,
                  .qos_reserved_memory = std::nullopt,
-                 .memory_qos = v2 && FeatureEnabled(config, "MemoryQoS"),
+                 .memory_qos = v2 && FeatureEnabled(config, "MemoryQoS", rules.version),
+                 .memory_qos_beta = rules.memory_qos_beta,
                  .tiered_reservation = config.memory_reservation_policy == "TieredReservation"};
   if (pids) out.capacity["pid"] = Quantity::FromUnits(*pids);
   if (listed_cpus >= 0) {
     out.system_reserved["cpu"] = Quantity::FromUnits(listed_cpus);
     out.kube_reserved.erase("cpu");
   }
-  if (config.qos_reserved.empty() || !FeatureEnabled(config, "QOSReserved")) return out;
+  if (config.qos_reserved.empty() || !FeatureEnabled(config, "QOSReserved", rules.version)) return out;
   Problems problems;
   for (const auto& [name, text] : config.qos_reserved) {
     if (name != "memory") {
@@ -172,6 +181,7 @@ CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* w
               node.tiered_reservation ? Described(guaranteed, QosClass::kGuaranteed, "memory") + " + " +
                                             Described(burstable, QosClass::kBurstable, "memory")
                                       : "memoryReservationPolicy None");
+    if (node.memory_qos_beta) SetLow(node, burstable, why, out);
   }
   return out;
 }
@@ -184,12 +194,7 @@ CgroupValues TierValues(const NodeShares& node, QosClass qos, const Ledger& ledg
   AddReason(why, "shares",
             burstable ? Described(cpu, qos, "CPU") + "; " + ReasonForShares("in sum", {cpu.amount.MilliValue()})
                       : ReasonForShares("CPU of BestEffort pods", {0}));
-  if (burstable && node.memory_qos) {
-    const Sum memory = Requests(ledger, qos, "memory");
-    out.memory_low = Bytes{node.tiered_reservation ? memory.amount.Value() : 0};
-    AddReason(why, "memory_low",
-              node.tiered_reservation ? Described(memory, qos, "memory") : "memoryReservationPolicy None");
-  }
+  if (burstable && node.memory_qos) SetLow(node, Requests(ledger, qos, "memory"), why, out);
   SetQosReserved(node, qos, ledger, why, out);
   out.hugetlb.emplace();
   out.hugetlb_others = kUnlimitedHugePages;
@@ -200,7 +205,7 @@ CgroupValues TierValues(const NodeShares& node, QosClass qos, const Ledger& ledg
 CgroupValues UnsetTierValues(QosClass qos) {
   CgroupValues out;
   if (qos == QosClass::kGuaranteed) out.memory_min = Bytes{0};
-  if (qos == QosClass::kBurstable) out.memory_low = Bytes{0};
+  if (qos != QosClass::kBestEffort) out.memory_low = Bytes{0};
   if (qos != QosClass::kGuaranteed) out.memory_max = Bytes{-1};
   return out;
 }

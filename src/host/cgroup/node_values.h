@@ -10,6 +10,8 @@
 #include "base/quantity.h"
 #include "base/result.h"
 #include "host/cgroup/pod_cgroup_values.h"
+#include "model/kubelet_config.h"
+#include "model/kubelet_rules.h"
 #include "model/ledger.h"
 
 namespace berth::cgroup {
@@ -22,11 +24,12 @@ struct NodeShares {
   std::vector<std::string> enforce;        ///< enforceNodeAllocatable
   std::optional<int> qos_reserved_memory;  ///< percent; nullopt: off
   bool memory_qos = false;                 ///< gate MemoryQoS, on v2
+  bool memory_qos_beta = false;            ///< KubeletRules::memory_qos_beta
   bool tiered_reservation = false;
 };
 /// `pids`: most processes at a time, if known; `listed_cpus`: size of reservedSystemCPUs, negative without.
 /// Errors: kInvalid for a qosReserved that is no share of memory.
-Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList capacity,
+Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, const KubeletRules& rules, ResourceList capacity,
                                 std::optional<std::int64_t> pids, int listed_cpus, bool v2);
 
 /// The group of all pods, with the memory limit.

@@ -19,14 +19,15 @@ KubeletConfiguration Reserving() {
   return config;
 }
 
-NodeShares Shares(const KubeletConfiguration& config, const ResourceList& capacity, bool v2 = true) {
-  auto shares = SharesOfNode(config, capacity, 32768, -1, v2);
+NodeShares Shares(const KubeletConfiguration& config, const ResourceList& capacity, bool v2 = true,
+                  KubeletVersion version = KubeletVersion::k1_36) {
+  auto shares = SharesOfNode(config, KubeletRulesOf(version), capacity, 32768, -1, v2);
   EXPECT_TRUE(shares);
   return shares ? *shares : NodeShares();
 }
 
-NodeShares EightCpus(const KubeletConfiguration& config) {
-  return Shares(config, List({{"cpu", "8"}, {"memory", "16Gi"}}));
+NodeShares EightCpus(const KubeletConfiguration& config, KubeletVersion version = KubeletVersion::k1_36) {
+  return Shares(config, List({{"cpu", "8"}, {"memory", "16Gi"}}), true, version);
 }
 
 void Add(Ledger& ledger, QosClass qos, const std::string& cpu, const std::string& memory) {
@@ -69,7 +70,7 @@ TEST(NodeValuesTest, HugePagesOfTheNodeAreTheLimitOfAllPods) {
 }
 
 TEST(NodeValuesTest, ListedCpusAreWhatTheSystemReserves) {
-  const auto node = SharesOfNode(Reserving(), List({{"cpu", "16"}, {"memory", "16Gi"}}), std::nullopt, 3, true);
+  const auto node = SharesOfNode(Reserving(), {}, List({{"cpu", "16"}, {"memory", "16Gi"}}), std::nullopt, 3, true);
   ASSERT_TRUE(node);
   EXPECT_EQ(13U * 1024, NodeValues(*node, {}).shares);
   EXPECT_EQ(std::nullopt, NodeValues(*node, {}).pids_max) << "not known";
@@ -144,13 +145,13 @@ TEST(TierValuesTest, QosReservedNeedsItsGateAndAShareOfMemory) {
   config.feature_gates.clear();
   EXPECT_EQ(std::nullopt, EightCpus(config).qos_reserved_memory);
   for (const char* bad : {"50", "-1%", "101%", "%", "5.5%", ""}) {
-    const auto shares = SharesOfNode(QosReserving(bad), {}, std::nullopt, -1, true);
+    const auto shares = SharesOfNode(QosReserving(bad), {}, {}, std::nullopt, -1, true);
     ASSERT_FALSE(shares) << bad;
     EXPECT_THAT(shares.error().message, HasSubstr("qosReserved.memory")) << bad;
   }
   config = QosReserving("50%");
   config.qos_reserved = {{"cpu", "50%"}};
-  EXPECT_FALSE(SharesOfNode(config, {}, std::nullopt, -1, true));
+  EXPECT_FALSE(SharesOfNode(config, {}, {}, std::nullopt, -1, true));
 }
 
 TEST(MemoryQosTest, TieredReservationKeepsWhatPodsAskFor) {
@@ -166,6 +167,36 @@ TEST(MemoryQosTest, TieredReservationKeepsWhatPodsAskFor) {
   EXPECT_EQ(GiB(2), TierValues(EightCpus(config), QosClass::kBurstable, ledger).memory_low);
   const NodeShares v1 = Shares(config, List({{"cpu", "8"}, {"memory", "16Gi"}}), false);
   EXPECT_EQ(std::nullopt, NodeValues(v1, ledger).memory_min) << "v1 has no such file";
+}
+
+TEST(MemoryQosTest, From137OnItIsOnAndWhatBurstablePodsAskForIsKeptInTheGroupOfAllPodsToo) {
+  constexpr KubeletVersion k1_36 = KubeletVersion::k1_36;
+  constexpr KubeletVersion k1_37 = KubeletVersion::k1_37;
+  Ledger ledger;
+  Add(ledger, QosClass::kGuaranteed, "0", "4Gi");
+  Add(ledger, QosClass::kBurstable, "0", "2Gi");
+  EXPECT_EQ(NodeValues(EightCpus({}, k1_36), ledger).memory_min, std::nullopt) << "the gate is off";
+  const CgroupValues none = NodeValues(EightCpus({}, k1_37), ledger);
+  EXPECT_EQ(none.memory_min, Bytes{0}) << "memoryReservationPolicy None";
+  EXPECT_EQ(none.memory_low, Bytes{0});
+  KubeletConfiguration config;
+  config.feature_gates["MemoryQoS"] = true;
+  config.memory_reservation_policy = "TieredReservation";
+  EXPECT_EQ(NodeValues(EightCpus(config, k1_36), ledger).memory_low, std::nullopt);
+  Reasons why;
+  const CgroupValues all = NodeValues(EightCpus(config, k1_37), ledger, &why);
+  EXPECT_EQ(all.memory_min, GiB(6));
+  EXPECT_EQ(all.memory_low, GiB(2));
+  EXPECT_EQ(why["memory_low"], "memory requests of 1 Burstable pod: 2Gi");
+  EXPECT_EQ(TierValues(EightCpus(config, k1_37), QosClass::kBurstable, ledger).memory_low, GiB(2));
+
+  config.feature_gates["MemoryQoS"] = false;
+  for (const KubeletVersion version : kKubeletVersions) {  // turned off: all is given back
+    const CgroupValues lifts =
+        Lifts(NodeValues(EightCpus(config, version), ledger), all, UnsetTierValues(QosClass::kGuaranteed));
+    EXPECT_EQ(lifts.memory_min, Bytes{0}) << Name(version);
+    EXPECT_EQ(lifts.memory_low, Bytes{0}) << Name(version);
+  }
 }
 
 TEST(ReservedGroupsTest, EachEnforcedOneGetsWhatIsReservedForIt) {

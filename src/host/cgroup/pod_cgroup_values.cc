@@ -91,6 +91,21 @@ void SetCpu(const Pod& pod, const Container& container, bool exclusive, const Va
   note("cpu_max", [&] { return ReasonForQuota("CPU limit", limit, options.period, lift); });
 }
 
+/// memory.high, where it is above the request (rules/cgroups#memory-qos).
+void SetMemoryHigh(Bytes request, Bytes top, const ValueOptions& options, const Note& note, CgroupValues& out) {
+  if (!options.throttling_factor) return;
+  const double factor = *options.throttling_factor;
+  const double exact = static_cast<double>(request.v) + static_cast<double>(top.v - request.v) * factor;
+  const Bytes high{static_cast<std::int64_t>(exact / static_cast<double>(options.page.v)) * options.page.v};
+  if (high <= request || high.v == 0) return;
+  out.memory_high = high;
+  note("memory_high",
+       [&] { return fmt::format("{} + ({} - {}) × {}, down to a page", request.v, top.v, request.v, factor); });
+}
+
+/// The pod alone says how much memory its containers may use.
+bool HasMemoryLimit(const Pod& pod) { return pod.resources && NonZero(pod.resources->limits, "memory"); }
+
 /// memory.min, low and high of a container (rules/cgroups#memory-qos).
 void SetMemoryQos(const Pod& pod, const Container& container, const ValueOptions& options, const Note& note,
                   CgroupValues& out) {
@@ -107,16 +122,9 @@ void SetMemoryQos(const Pod& pod, const Container& container, const ValueOptions
   }
   if (out.memory_min) note("memory_min", [&] { return why; });
   if (out.memory_low) note("memory_low", [&] { return why; });
-  if (request == limit) return;
-  const Bytes top = limit.v > 0 ? limit : options.node_memory;
-  const double exact =
-      static_cast<double>(request.v) + static_cast<double>(top.v - request.v) * options.throttling_factor;
-  const Bytes high{static_cast<std::int64_t>(exact / static_cast<double>(options.page.v)) * options.page.v};
-  if (high <= request || high.v == 0) return;
-  out.memory_high = high;
-  note("memory_high", [&] {
-    return fmt::format("{} + ({} - {}) × {}, down to a page", request.v, top.v, request.v, options.throttling_factor);
-  });
+  if (request == limit && !(options.memory_qos_beta && request.v == 0)) return;
+  if (options.memory_qos_beta && limit.v == 0 && HasMemoryLimit(pod)) return;
+  SetMemoryHigh(request, limit.v > 0 ? limit : options.node_memory, options, note, out);
 }
 
 CgroupValues OfSandbox(MilliCpu counted, const ResourceList& limits, const ValueOptions& options) {
@@ -169,15 +177,17 @@ std::string ReasonForShares(std::string_view what, MilliCpu request) {
   return out + fmt::format("{}, {}: {}", exact, exact < shares ? "at least" : "at most", shares);
 }
 
-ValueOptions OptionsOf(const KubeletConfiguration& config, bool v2, Bytes node_memory) {
+ValueOptions OptionsOf(const KubeletConfiguration& config, const KubeletRules& rules, bool v2, Bytes node_memory) {
   return {.cpu_cfs_quota = config.cpu_cfs_quota,
           .period = std::chrono::duration_cast<microseconds>(config.cpu_cfs_quota_period),
           .pod_pids_limit = config.pod_pids_limit,
-          .lift_exclusive_quota = FeatureEnabled(config, "DisableCPUQuotaWithExclusiveCPUs"),
+          .lift_exclusive_quota = FeatureEnabled(config, "DisableCPUQuotaWithExclusiveCPUs", rules.version),
           .oom_group = v2 && !config.single_process_oom_kill.value_or(false),
-          .memory_qos = v2 && FeatureEnabled(config, "MemoryQoS"),
+          .memory_qos = v2 && FeatureEnabled(config, "MemoryQoS", rules.version),
+          .memory_qos_beta = v2 && rules.memory_qos_beta,
           .tiered_reservation = config.memory_reservation_policy == "TieredReservation",
-          .throttling_factor = config.memory_throttling_factor,
+          .throttling_factor =
+              config.memory_throttling_factor ? config.memory_throttling_factor : rules.memory_throttling_factor,
           .node_memory = node_memory};
 }
 
@@ -216,6 +226,8 @@ CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptio
                          Text(requests, "memory"));
     });
   }
+  if (options.memory_qos && options.memory_qos_beta && HasMemoryLimit(pod))
+    SetMemoryHigh(MemoryOf(requests), MemoryOf(limits), options, note, out);
   AddHugePages(requests, out.hugetlb.emplace());
   note("hugetlb", [] { return std::string("the pod's requests; sizes not asked for: 0"); });
   return out;
@@ -241,7 +253,12 @@ CgroupValues ContainerValues(const Pod& pod, const Container& container, bool ex
     out.oom_group = true;
     note("oom_group", [] { return std::string("singleProcessOOMKill is off: its processes end together"); });
   }
-  if (options.memory_qos) SetMemoryQos(pod, container, options, note, out);
+  if (options.memory_qos) {
+    SetMemoryQos(pod, container, options, note, out);
+  } else if (options.memory_qos_beta) {
+    out.memory_high = Bytes{-1};
+    note("memory_high", [] { return std::string("the gate MemoryQoS is off"); });
+  }
   auto& pages = out.hugetlb.emplace();
   if (pod.resources) AddHugePages(pod.resources->limits, pages);
   AddHugePages(container.resources.limits, pages);
@@ -253,6 +270,7 @@ CgroupValues UnsetPodValues() {
   CgroupValues out;
   out.pids_max = -1;
   out.memory_min = out.memory_low = Bytes{0};
+  out.memory_high = Bytes{-1};
   return out;
 }
 
@@ -284,10 +302,10 @@ CgroupValues Lifts(const CgroupValues& wanted, const CgroupValues& found, const 
 std::string SettingsText(const ValueOptions& options, std::optional<int> qos_reserved_memory) {
   constexpr int kFormulas = 1;  // another number when a formula changes
   return fmt::format(
-      "formulas {}\ncpuCFSQuota {} {} {}\npodPidsLimit {}\noomGroup {}\nmemoryQoS {} {} {} {} {}\nqosReserved {}\n",
+      "formulas {}\ncpuCFSQuota {} {} {}\npodPidsLimit {}\noomGroup {}\nmemoryQoS {} {} {} {} {} {}\nqosReserved {}\n",
       kFormulas, options.cpu_cfs_quota, options.period.count(), options.lift_exclusive_quota, options.pod_pids_limit,
-      options.oom_group, options.memory_qos, options.tiered_reservation, options.throttling_factor,
-      options.node_memory.v, options.page.v, qos_reserved_memory.value_or(-1));
+      options.oom_group, options.memory_qos, options.memory_qos_beta, options.tiered_reservation,
+      options.throttling_factor.value_or(0), options.node_memory.v, options.page.v, qos_reserved_memory.value_or(-1));
 }
 
 CgroupValues SandboxOverhead(const Pod& pod, const ValueOptions& options) {

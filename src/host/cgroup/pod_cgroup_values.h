@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "model/cgroup_values.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_rules.h"
 #include "model/pod.h"
 
 namespace berth::cgroup {
@@ -38,16 +39,17 @@ struct ValueOptions {
   bool cpu_cfs_quota = true;
   std::chrono::microseconds period{100'000};
   std::int64_t pod_pids_limit = -1;
-  bool lift_exclusive_quota = true;  ///< gate DisableCPUQuotaWithExclusiveCPUs
-  bool oom_group = false;            ///< v2 without singleProcessOOMKill
-  bool memory_qos = false;           ///< gate MemoryQoS, on v2
-  bool tiered_reservation = false;   ///< memoryReservationPolicy TieredReservation
-  double throttling_factor = 0.9;
+  bool lift_exclusive_quota = true;               ///< gate DisableCPUQuotaWithExclusiveCPUs
+  bool oom_group = false;                         ///< v2 without singleProcessOOMKill
+  bool memory_qos = false;                        ///< gate MemoryQoS, on v2
+  bool memory_qos_beta = false;                   ///< KubeletRules::memory_qos_beta, on v2
+  bool tiered_reservation = false;                ///< memoryReservationPolicy TieredReservation
+  std::optional<double> throttling_factor = 0.9;  ///< nullopt: no memory.high
   Bytes node_memory{};  ///< allocatable memory of the node: upper end of memory.high without a limit
   Bytes page{4096};
   friend bool operator==(const ValueOptions&, const ValueOptions&) = default;
 };
-ValueOptions OptionsOf(const KubeletConfiguration& config, bool v2, Bytes node_memory);
+ValueOptions OptionsOf(const KubeletConfiguration& config, const KubeletRules& rules, bool v2, Bytes node_memory);
 
 /// Values of a pod's cgroup. `why`: nullptr, or takes a reason for each value.
 CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptions& options, Reasons* why = nullptr);

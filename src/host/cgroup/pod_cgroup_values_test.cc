@@ -328,17 +328,122 @@ TEST(MemoryQosTest, WithoutALimitTheNodesMemoryCountsAndEqualAmountsSetNone) {
   EXPECT_EQ(std::nullopt, ContainerValues(equal, equal.containers[0], false, {}, {}, MemoryQos(false)).memory_high);
 }
 
+/// Settings as a kubelet of that version has them, on a v2 node of 16 GiB.
+ValueOptions As(KubeletVersion version, const KubeletConfiguration& config = {}) {
+  return OptionsOf(config, KubeletRulesOf(version), true, GiB(16));
+}
+constexpr KubeletVersion k1_36 = KubeletVersion::k1_36;
+constexpr KubeletVersion k1_37 = KubeletVersion::k1_37;
+
+CgroupValues ValuesOf(const Pod& pod, const ValueOptions& options) {
+  return ContainerValues(pod, pod.containers.front(), false, {}, {}, options);
+}
+
+TEST(MemoryQosTest, From137OnItIsOnAndNobodyIsSlowedDownUnlessAFactorIsSaid) {
+  const Pod burstable = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "2Gi", ""})});
+  EXPECT_EQ(ValuesOf(burstable, As(k1_36)).memory_min, std::nullopt) << "the gate is off";
+  KubeletConfiguration on;
+  on.feature_gates["MemoryQoS"] = true;
+  EXPECT_EQ(ValuesOf(burstable, As(k1_36, on)).memory_high, Bytes{2040107008}) << "0.9";
+  for (const KubeletConfiguration& config : {KubeletConfiguration(), on}) {
+    const CgroupValues values = ValuesOf(burstable, As(k1_37, config));
+    EXPECT_EQ(values.memory_min, Bytes{0});
+    EXPECT_EQ(values.memory_low, Bytes{0});
+    EXPECT_EQ(values.memory_high, std::nullopt);
+  }
+  on.memory_throttling_factor = 0.9;
+  EXPECT_EQ(ValuesOf(burstable, As(k1_37, on)).memory_high, Bytes{2040107008});
+}
+
+TEST(MemoryQosTest, From137OnContainersWithoutARequestAreSlowedDownToo) {
+  KubeletConfiguration config;
+  config.feature_gates["MemoryQoS"] = true;
+  config.memory_throttling_factor = 0.9;
+  const Pod best_effort = MakePod({Make("a", {}, {})});
+  EXPECT_EQ(ValuesOf(best_effort, As(k1_36, config)).memory_high, std::nullopt);
+  EXPECT_EQ(ValuesOf(best_effort, As(k1_37, config)).memory_high, Bytes{15461879808}) << "16Gi * 0.9, down to a page";
+  const Pod guaranteed = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "1Gi", ""})});
+  EXPECT_EQ(ValuesOf(guaranteed, As(k1_37, config)).memory_high, std::nullopt);
+}
+
+TEST(MemoryQosTest, From137OnWhatHasItsPodsLimitAloneIsSlowedDownWithThePod) {
+  KubeletConfiguration config;
+  config.feature_gates["MemoryQoS"] = true;
+  config.memory_throttling_factor = 0.9;
+  Pod pod = MakePod({Make("a", {"1", "1Gi", ""}, {})});
+  pod.resources = Resources{.requests = List({"1", "1Gi", ""}), .limits = List({"", "2Gi", ""})};
+  EXPECT_EQ(ValuesOf(pod, As(k1_36, config)).memory_high, Bytes{15569256448}) << "1Gi + 15Gi * 0.9: of the node";
+  EXPECT_EQ(PodValues(pod, false, As(k1_36, config)).memory_high, std::nullopt);
+  EXPECT_EQ(ValuesOf(pod, As(k1_37, config)).memory_high, std::nullopt);
+  EXPECT_EQ(PodValues(pod, false, As(k1_37, config)).memory_high, Bytes{2040107008});
+  pod.containers.front().resources.limits = List({"", "1536Mi", ""});
+  EXPECT_EQ(ValuesOf(pod, As(k1_37, config)).memory_high, Bytes{1556922368}) << "its own limit";
+}
+
+TEST(MemoryQosTest, TurnedOffFrom137OnMemoryHighIsWrittenAsNone) {
+  const Pod burstable = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "2Gi", ""})});
+  KubeletConfiguration off;
+  off.feature_gates["MemoryQoS"] = false;
+  EXPECT_EQ(ValuesOf(burstable, As(k1_36, off)).memory_high, std::nullopt);
+  const CgroupValues values = ValuesOf(burstable, As(k1_37, off));
+  EXPECT_EQ(values.memory_high, Bytes{-1});
+  EXPECT_FALSE(values.memory_min || values.memory_low);
+  EXPECT_EQ(PodValues(burstable, false, As(k1_37, off)).memory_high, std::nullopt) << "containers alone";
+  EXPECT_EQ(ValuesOf(burstable, OptionsOf(off, KubeletRulesOf(k1_37), false, GiB(16))).memory_high, std::nullopt)
+      << "v1 has no such file";
+}
+
+TEST(MemoryQosTest, WhatAnyOfItsSettingsWroteIsGivenBackWithoutThem) {
+  KubeletConfiguration config;
+  config.memory_reservation_policy = "TieredReservation";
+  config.memory_throttling_factor = 0.9;
+  Pod pod = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "1536Mi", ""})});
+  pod.resources = Resources{.requests = List({"1", "1Gi", ""}), .limits = List({"2", "2Gi", ""})};
+  const CgroupValues of_pod = PodValues(pod, false, As(k1_37, config));
+  const CgroupValues of_container = ValuesOf(pod, As(k1_37, config));
+  ASSERT_TRUE(of_pod.memory_low && of_pod.memory_high && of_container.memory_low && of_container.memory_high);
+  KubeletConfiguration off;
+  off.feature_gates["MemoryQoS"] = false;
+  for (const KubeletVersion version : kKubeletVersions) {
+    CgroupValues given_back;
+    given_back.memory_low = Bytes{0};
+    given_back.memory_high = Bytes{-1};
+    EXPECT_EQ(Lifts(PodValues(pod, false, As(version, off)), of_pod, UnsetPodValues()), given_back) << Name(version);
+    const CgroupValues wanted = ValuesOf(pod, As(version, off));
+    const CgroupValues lifts = Lifts(wanted, of_container, UnsetContainerValues());
+    EXPECT_EQ(lifts.memory_low, Bytes{0}) << Name(version);
+    EXPECT_EQ(wanted.memory_high ? wanted.memory_high : lifts.memory_high, Bytes{-1}) << Name(version);
+  }
+  EXPECT_NE(SettingsText(As(k1_36), {}), SettingsText(As(k1_37), {})) << "so that groups that run follow";
+  EXPECT_NE(SettingsText(As(k1_37), {}), SettingsText(As(k1_37, off), {}));
+}
+
+TEST(OptionsTest, From137OnNothingBringsTheQuotaOfExclusiveCpusBack) {
+  const Pod pod = MakePod({Make("a", {"2", "1Gi", ""}, {"2", "1Gi", ""})});
+  const auto quotas = [&](const ValueOptions& options) {
+    return std::pair(PodValues(pod, true, options).cpu_max,
+                     ContainerValues(pod, pod.containers[0], true, {}, {}, options).cpu_max);
+  };
+  for (const char* gate : {"DisableCPUQuotaWithExclusiveCPUs", "AllBeta"}) {
+    KubeletConfiguration config;
+    config.feature_gates[gate] = false;
+    EXPECT_EQ(quotas(As(k1_36, config)), std::pair(std::optional(Quota(200'000)), std::optional(Quota(200'000))));
+    EXPECT_EQ(quotas(As(k1_37, config)), std::pair(std::optional(kNoQuota), std::optional(kNoQuota))) << gate;
+    EXPECT_EQ(quotas(As(KubeletVersion::k1_38, config)).first, kNoQuota) << gate;
+  }
+}
+
 TEST(OptionsTest, FollowSettingsAndVersion) {
   KubeletConfiguration config;
   config.feature_gates = {{"MemoryQoS", true}, {"DisableCPUQuotaWithExclusiveCPUs", false}};
-  EXPECT_TRUE(OptionsOf(config, true, GiB(1)).memory_qos);
-  EXPECT_FALSE(OptionsOf(config, false, GiB(1)).memory_qos) << "v1";
-  EXPECT_TRUE(OptionsOf(config, true, GiB(1)).oom_group) << "v2 ends all processes of a container together";
-  EXPECT_FALSE(OptionsOf(config, false, GiB(1)).oom_group);
+  EXPECT_TRUE(OptionsOf(config, {}, true, GiB(1)).memory_qos);
+  EXPECT_FALSE(OptionsOf(config, {}, false, GiB(1)).memory_qos) << "v1";
+  EXPECT_TRUE(OptionsOf(config, {}, true, GiB(1)).oom_group) << "v2 ends all processes of a container together";
+  EXPECT_FALSE(OptionsOf(config, {}, false, GiB(1)).oom_group);
   config.single_process_oom_kill = true;
-  EXPECT_FALSE(OptionsOf(config, true, GiB(1)).oom_group);
+  EXPECT_FALSE(OptionsOf(config, {}, true, GiB(1)).oom_group);
   const Pod pod = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "1Gi", ""})});
-  EXPECT_EQ(Quota(100'000), PodValues(pod, true, OptionsOf(config, true, GiB(1))).cpu_max) << "the gate is off";
+  EXPECT_EQ(Quota(100'000), PodValues(pod, true, OptionsOf(config, {}, true, GiB(1))).cpu_max) << "the gate is off";
 }
 
 TEST(ReasonsTest, EachValueHasItsFormulaWithTheNumbers) {

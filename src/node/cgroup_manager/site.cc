@@ -20,10 +20,11 @@ int ListedCpus(const KubeletConfiguration& config) {
 
 Result<void> Site::ReadSettings() {
   const KubeletConfiguration& config = node_.config();
-  facts_.options = cgroup::OptionsOf(config, v2(), AllocatableMemory(node_));
+  facts_.options = cgroup::OptionsOf(config, node_.kubelet(), v2(), AllocatableMemory(node_));
   facts_.options.page = os::PageSize();
   BERTH_TRY(const auto pids, tree_.PidCapacity());
-  BERTH_TRY(facts_.shares, cgroup::SharesOfNode(config, node_.capacity(), pids, ListedCpus(config), v2()));
+  BERTH_TRY(facts_.shares,
+            cgroup::SharesOfNode(config, node_.kubelet(), node_.capacity(), pids, ListedCpus(config), v2()));
   return {};
 }
 

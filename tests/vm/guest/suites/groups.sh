@@ -54,6 +54,27 @@ equal weight-given-back 100 "$(cat /sys/fs/cgroup/system/cpu.weight)"
 node_stop
 equal stops-again 0 $?
 
+# Memory that is kept and slowed down as a kubelet 1.37 has it; all of it given back when the gate is turned off under a pod that runs.
+printf '%s\n' 'apiVersion: berth.dev/v1alpha1' 'kind: BerthConfiguration' 'kubeletVersion: "1.37"' >/tmp/berth-1.37.yaml
+{ cat /opt/berth/settings/spread.yaml; printf '%s\n' 'memoryReservationPolicy: TieredReservation' 'memoryThrottlingFactor: 0.5'; } >/tmp/qos.yaml
+{ cat /opt/berth/settings/spread.yaml; echo 'featureGates: {MemoryQoS: false}'; } >/tmp/no-qos.yaml
+check starts-with-memory-qos node_start /tmp/qos.yaml /berth-vm --config /tmp/berth-1.37.yaml
+berth apply -f /opt/berth/examples/pods/web.yaml
+app_runs() { app=$(group_of app) && [ -n "$app" ] && grep -q . "$app/cgroup.procs"; }
+check web-runs wait_for 60 app_runs
+kept() { cat "$node_pods/memory.min" "$node_pods/memory.low" "$(node_tier burstable)/memory.low" "$app/memory.low" "$app/memory.high" | tr '\n' ' '; }
+equal memory-kept "50331648 50331648 50331648 33554432 83886080 " "$(kept)"
+before=$(pids)
+kill -KILL $node_pid
+wait $node_pid
+check starts-without-memory-qos node_start /tmp/no-qos.yaml /berth-vm --config /tmp/berth-1.37.yaml
+nothing_kept() { [ "$(kept)" = "0 0 0 0 max " ]; }
+check memory-given-back wait_for 60 nothing_kept
+equal web-goes-on "$before" "$(pids)"
+rm -f /tmp/node/pods/*
+node_stop
+equal stops-after-memory-qos 0 $?
+
 # Settings that contradict each other: refused before anything is touched.
 refused() { # NAME WORDS SETTING...
   name=$1 words=$2
