@@ -581,6 +581,30 @@ TEST_F(PodManagerTest, PageCacheThatCanBeDroppedEvictsNobodyWhereTheSettingsSayS
   EXPECT_NE("Evicted", manager->pods().at("uid-reader").why().reason);
 }
 
+TEST_F(PodManagerTest, From137OnWhatIsSetAsideForHugePagesIsNotAvailable) {
+  const auto is_met = [&](KubeletVersion version, bool gate, const std::string& threshold) {
+    FakeNode fresh(MakeNode());
+    KubeletConfiguration config = fresh.node.config();
+    config.eviction_hard = {{"memory.available", threshold}};
+    if (!gate) config.feature_gates["HugepageAwareEviction"] = false;
+    auto node = allocator::Node::Make(fresh.node.machine(), config, {.kubelet_version = version});
+    EXPECT_TRUE(node) << node.error().message;
+    fresh.node = *std::move(node);
+    fresh.tree.figures = cgroup::HostFigures{.memory = MiB(1600), .working_set = MiB(1300), .huge_pages = MiB(200)};
+    auto manager = fresh.Boot();
+    EXPECT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+    fresh.clock.Advance(std::chrono::seconds(11));
+    manager->Sync(fresh.clock.Now());
+    return fresh.events.counts().contains("EvictionThresholdMet");
+  };
+  EXPECT_FALSE(is_met(KubeletVersion::k1_36, true, "200Mi")) << "300 MiB are left";
+  EXPECT_TRUE(is_met(KubeletVersion::k1_37, true, "200Mi")) << "100 MiB are";
+  EXPECT_TRUE(is_met(KubeletVersion::k1_38, true, "200Mi"));
+  EXPECT_FALSE(is_met(KubeletVersion::k1_37, false, "200Mi"));
+  EXPECT_FALSE(is_met(KubeletVersion::k1_37, true, "7%")) << "98 MiB of 1400";
+  EXPECT_TRUE(is_met(KubeletVersion::k1_37, true, "8%")) << "112 MiB of 1400";
+}
+
 TEST_F(PodManagerTest, UnderPressureBestEffortPodsWaitAndNobodyIsEvictedWhoCannotHelp) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());

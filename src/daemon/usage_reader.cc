@@ -119,6 +119,7 @@ Result<std::shared_ptr<const NodeUsage>> UsageReader::Read(const NodeUsage* befo
     if (auto usage = UsageAt(*tree, path)) out->groups[name] = *std::move(usage);
   BERTH_TRY(auto host, tree->UsageOfHost(NodeIds(*state->node.machine)));
   if (host) out->host = *std::move(host);
+  out->huge_pages_apart = state->groups->site.huge_pages_apart;
   if (before != nullptr && out->clock - before->clock <= kLongestSpan) AddAllRates(*before, *out);
   if (!out->groups.empty()) out->groups["guaranteed"] = SumOf(out->pods, QosClass::kGuaranteed);
   return out;

@@ -62,8 +62,9 @@ struct Cpuset {
 /// Figures of the whole host.
 struct HostFigures {
   Bytes memory{};       ///< there is
-  Bytes working_set{};  ///< in use, without file pages nobody has used lately
+  Bytes working_set{};  ///< in use, without file pages nobody has used lately, and without huge pages
   Bytes active_file{};  ///< file pages somebody has used lately: they are in the working set, and can be dropped too
+  Bytes huge_pages{};   ///< set aside for huge pages, used or not
   std::int64_t processes = 0;
   std::int64_t most_processes = 0;  ///< that the kernel allows; 0: not known
   friend bool operator==(const HostFigures&, const HostFigures&) = default;

@@ -142,9 +142,10 @@ HostUsage ParseHost(std::string_view stat, std::string_view meminfo, std::string
   const auto free = Kib(meminfo, "MemFree:");
   if (total && free) {
     out.memory = Bytes{*total};
-    out.all.memory = Bytes{*total - *free};
-    out.all.working_set =
-        Bytes{std::max<std::int64_t>(0, *total - *free - Kib(meminfo, "Inactive(file):").value_or(0))};
+    out.huge_pages = Bytes{Kib(meminfo, "Hugetlb:").value_or(0)};
+    out.all.memory = Bytes{*total - *free} - out.huge_pages;
+    const Bytes idle{Kib(meminfo, "Inactive(file):").value_or(0)};
+    out.all.working_set = Bytes{std::max<std::int64_t>(0, (*out.all.memory - idle).v)};
   }
   if (const auto anonymous = Kib(meminfo, "AnonPages:")) out.all.anonymous = Bytes{*anonymous};
   const auto swap = Kib(meminfo, "SwapTotal:");

@@ -75,6 +75,16 @@ TEST(UsageTest, TheHostsTimeIsWhatIsNeitherIdleNorWaitingNorCountedTwice) {
   EXPECT_TRUE(ParseHost("cpu 1 2\ncpux 1 1 1 1 1 1 1 1\nintr 5\ncpu7 1 1 1 1 1 1 1 1\n", "", "", 100).cpus.empty());
 }
 
+TEST(UsageTest, HugePagesAreOfTheHostsMemoryAndNotOfWhatIsUsed) {
+  const char* const meminfo =
+      "MemTotal: 1000 kB\nMemFree: 200 kB\nInactive(file): 100 kB\nHugePages_Total: 1\nHugetlb: 300 kB\n";
+  const HostUsage host = ParseHost("", meminfo, "", 100);
+  EXPECT_EQ(host.memory, Bytes{1000 * 1024});
+  EXPECT_EQ(host.huge_pages, Bytes{300 * 1024});
+  EXPECT_EQ(host.all.memory, Bytes{500 * 1024});
+  EXPECT_EQ(host.all.working_set, Bytes{400 * 1024});
+}
+
 TEST(UsageTest, MemoryOfANumaNodeIsReadFromItsOwnFile) {
   const auto memory = ParseNumaMemory("Node 0 MemTotal:  16 kB\nNode 0 MemFree:  4 kB\nNode 0 MemUsed:  12 kB\n");
   ASSERT_TRUE(memory);
@@ -129,6 +139,22 @@ TEST(UsageTest, AGroupOfV2IsReadFromItsOneDirectory) {
   EXPECT_TRUE(tree->MemoryByNode("kubepods/podu/app")->empty()) << "this kernel does not count it";
   fs.AddFile(dir + "memory.numa_stat", "anon N0=5\n");
   EXPECT_EQ(tree->MemoryByNode("kubepods/podu/app")->at(NumaId{0}), Bytes{5});
+}
+
+TEST(UsageTest, FiguresOfTheHostTellHugePagesApart) {
+  MemoryFs fs;
+  fs.AddFile("sys/fs/cgroup/cgroup.controllers", "cpuset memory\n");
+  fs.AddFile("sys/fs/cgroup/berth/cgroup.procs", "");
+  fs.AddFile("proc/loadavg", "0.1 0.2 0.3 1/70 99\n");
+  const std::string meminfo = "MemTotal: 1000 kB\nMemFree: 200 kB\nInactive(file): 100 kB\nActive(file): 50 kB\n";
+  fs.AddFile("proc/meminfo", meminfo + "Hugetlb: 300 kB\n");
+  const auto tree = TreeOf(fs, "28 22 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  const auto figures = tree->Figures();
+  ASSERT_TRUE(figures && *figures);
+  EXPECT_EQ((*figures)->huge_pages, Bytes{300 * 1024});
+  EXPECT_EQ((*figures)->working_set, Bytes{400 * 1024});
+  fs.AddFile("proc/meminfo", meminfo);  // of an old kernel
+  EXPECT_EQ((*tree->Figures())->working_set, Bytes{700 * 1024});
 }
 
 TEST(UsageTest, CpuTimeOfV1IsReadWhereverItIsMounted) {

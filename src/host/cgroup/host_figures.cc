@@ -22,7 +22,9 @@ Result<std::optional<HostFigures>> ReadHostFigures(ControlFiles& files) {
   HostFigures out;
   out.active_file = Bytes{ParseField(*memory, "Active(file):").value_or(0) * kKib};
   out.memory = Bytes{*total * kKib};
-  out.working_set = Bytes{std::max<std::int64_t>(0, *total - *free - *idle) * kKib};
+  const std::int64_t huge = ParseField(*memory, "Hugetlb:").value_or(0);  // of all sizes; missing before Linux 4.16
+  out.huge_pages = Bytes{huge * kKib};
+  out.working_set = Bytes{std::max<std::int64_t>(0, *total - *free - *idle - huge) * kKib};
   const auto words = SplitWords(*load);  // "0.1 0.2 0.3 running/all last-pid"
   const std::string_view counts = words.size() > 3 ? words[3] : std::string_view();
   const auto processes = ParseDecimal<std::int64_t>(counts.substr(counts.find('/') + 1));

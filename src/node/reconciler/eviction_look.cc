@@ -10,8 +10,8 @@ namespace {
 
 constexpr os::Millis kHardGrace{1'000};
 
-/// Two figures of two moments: never below 0.
-Bytes Less(Bytes used, Bytes cache) { return {std::max<std::int64_t>(0, used.v - cache.v)}; }
+/// Figures of two moments, or of two sources: never below 0.
+Bytes Less(Bytes all, Bytes part) { return {std::max<std::int64_t>(0, all.v - part.v)}; }
 
 }  // namespace
 
@@ -44,7 +44,8 @@ eviction::Observations Eviction::Observe() const {
   if (const auto figures = tree.Figures(); figures && *figures) {
     const cgroup::HostFigures& host = **figures;
     const Bytes used = Less(host.working_set, ignores_cache_ ? host.active_file : Bytes());
-    out[eviction::Signal::kMemory] = {(host.memory - used).v, host.memory.v};
+    const Bytes memory = groups_.site().huge_pages_apart() ? Less(host.memory, host.huge_pages) : host.memory;
+    out[eviction::Signal::kMemory] = {Less(memory, used).v, memory.v};
     if (host.most_processes > 0)
       out[eviction::Signal::kPids] = {host.most_processes - host.processes, host.most_processes};
   }
