@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-using Kind = GateStanding::Kind;
+using GateKind = GateStanding::Kind;
 using Stage = FeatureGate::Stage;
 
 /// Gates that change what Berth does: stage, default, locked to the default, in 1.36. Sorted.
@@ -324,41 +324,41 @@ constexpr auto kKnown = std::to_array<std::string_view>({
 struct GateChange {
   std::string_view name;
   KubeletVersion since;
-  GateStanding::Kind kind;
+  GateKind kind;
   Stage stage = Stage::kStable;  ///< kFree: from then on
   bool on = true;                ///< likewise: default
 };
 
 /// What came after 1.36, of a gate the oldest first. None is locked to off.
 constexpr auto kChanges = std::to_array<GateChange>({
-    {"DRADeviceCompatibilityGroups", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"DRAExtendedResource", KubeletVersion::k1_37, Kind::kLocked},
-    {"DRAOptionalNodeOperations", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"DRAPrioritizedList", KubeletVersion::k1_37, Kind::kLocked},
-    {"DRAResourceClaimDeviceStatus", KubeletVersion::k1_37, Kind::kLocked},
-    {"DefaultPodSysctls", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_37, Kind::kLocked},
-    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_38, Kind::kRemoved},
-    {"HugepageAwareEviction", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
-    {"InPlacePodVerticalScalingInitContainers", KubeletVersion::k1_37, Kind::kLocked},
-    {"InPlacePodVerticalScalingMemoryBackedVolumes", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"InPlacePodVerticalScalingSchedulerPreemption", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"KubeletAllocatedPodsEndpoint", KubeletVersion::k1_37, Kind::kFree, Stage::kAlpha, false},
-    {"MemoryQoS", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
-    {"NodeDeclaredFeatures", KubeletVersion::k1_37, Kind::kLocked},
-    {"PLEGOnDemandRelist", KubeletVersion::k1_37, Kind::kLocked},
-    {"PodLevelResourceManagers", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, false},
-    {"PodLevelResourcesFixDefaulting", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
-    {"PodLevelResourcesFixKubeletQOSClass", KubeletVersion::k1_37, Kind::kFree, Stage::kBeta, true},
-    {"PreventStaticPodAPIReferences", KubeletVersion::k1_37, Kind::kRemoved},
-    {"SidecarContainers", KubeletVersion::k1_37, Kind::kRemoved},
+    {"DRADeviceCompatibilityGroups", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"DRAExtendedResource", KubeletVersion::k1_37, GateKind::kLocked},
+    {"DRAOptionalNodeOperations", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"DRAPrioritizedList", KubeletVersion::k1_37, GateKind::kLocked},
+    {"DRAResourceClaimDeviceStatus", KubeletVersion::k1_37, GateKind::kLocked},
+    {"DefaultPodSysctls", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_37, GateKind::kLocked},
+    {"DisableCPUQuotaWithExclusiveCPUs", KubeletVersion::k1_38, GateKind::kRemoved},
+    {"HugepageAwareEviction", KubeletVersion::k1_37, GateKind::kFree, Stage::kBeta, true},
+    {"InPlacePodVerticalScalingInitContainers", KubeletVersion::k1_37, GateKind::kLocked},
+    {"InPlacePodVerticalScalingMemoryBackedVolumes", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"InPlacePodVerticalScalingSchedulerPreemption", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"KubeletAllocatedPodsEndpoint", KubeletVersion::k1_37, GateKind::kFree, Stage::kAlpha, false},
+    {"MemoryQoS", KubeletVersion::k1_37, GateKind::kFree, Stage::kBeta, true},
+    {"NodeDeclaredFeatures", KubeletVersion::k1_37, GateKind::kLocked},
+    {"PLEGOnDemandRelist", KubeletVersion::k1_37, GateKind::kLocked},
+    {"PodLevelResourceManagers", KubeletVersion::k1_37, GateKind::kFree, Stage::kBeta, false},
+    {"PodLevelResourcesFixDefaulting", KubeletVersion::k1_37, GateKind::kFree, Stage::kBeta, true},
+    {"PodLevelResourcesFixKubeletQOSClass", KubeletVersion::k1_37, GateKind::kFree, Stage::kBeta, true},
+    {"PreventStaticPodAPIReferences", KubeletVersion::k1_37, GateKind::kRemoved},
+    {"SidecarContainers", KubeletVersion::k1_37, GateKind::kRemoved},
 });
 
 /// In 1.36.
 GateStanding FirstStanding(std::string_view gate) {
   if (const auto known = FindFeatureGate(gate, KubeletVersion::k1_36); known && known->locked)
-    return {.kind = Kind::kLocked, .on = known->on};
-  if (std::ranges::binary_search(kKnown, gate)) return {.kind = Kind::kFree};
+    return {.kind = GateKind::kLocked, .on = known->on};
+  if (std::ranges::binary_search(kKnown, gate)) return {.kind = GateKind::kFree};
   return {};
 }
 
@@ -376,7 +376,7 @@ std::optional<FeatureGate> FindFeatureGate(std::string_view name, KubeletVersion
   for (const GateChange& change : kChanges)
     if (change.name == name && change.since <= version)
       out = FeatureGate{
-          .name = change.name, .stage = change.stage, .on = change.on, .locked = change.kind != Kind::kFree};
+          .name = change.name, .stage = change.stage, .on = change.on, .locked = change.kind != GateKind::kFree};
   return out;
 }
 
@@ -384,8 +384,8 @@ std::vector<std::string_view> KnownFeatureGates(KubeletVersion version) {
   std::vector<std::string_view> out(kKnown.begin(), kKnown.end());
   for (const GateChange& change : kChanges) out.push_back(change.name);
   std::erase_if(out, [&](std::string_view gate) {
-    const Kind kind = StandingOf(gate, version).kind;
-    return kind != Kind::kFree && kind != Kind::kLocked;
+    const GateKind kind = StandingOf(gate, version).kind;
+    return kind != GateKind::kFree && kind != GateKind::kLocked;
   });
   std::ranges::sort(out);
   const auto twice = std::ranges::unique(out);
@@ -399,8 +399,8 @@ GateStanding StandingOf(std::string_view gate, KubeletVersion version) {
     if (change.name != gate) continue;
     if (change.since <= version)
       out = {.kind = change.kind, .since = change.since};
-    else if (out.kind == Kind::kUnknown)
-      out = {.kind = Kind::kLater, .since = change.since};
+    else if (out.kind == GateKind::kUnknown)
+      out = {.kind = GateKind::kLater, .since = change.since};
   }
   return out;
 }
