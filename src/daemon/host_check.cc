@@ -72,8 +72,7 @@ void CheckReservations(os::Fs& root, const Settings& settings, const cgroup::Lay
                        HostFindings& out) {
   const KubeletConfiguration& config = settings.kubelet;
   const bool v2 = layout.version == cgroup::Version::kV2;
-  const auto node =
-      cgroup::SharesOfNode(config, KubeletRulesOf(settings.kubelet_version), {}, std::nullopt, -1, v2);
+  const auto node = cgroup::SharesOfNode(config, KubeletRulesOf(settings.kubelet_version), {}, std::nullopt, -1, v2);
   if (!node) return out.problems.push_back(node.error().message);
   const auto groups = cgroup::ReservedGroups(config, *node);
   if (!groups) return out.problems.push_back(groups.error().message);

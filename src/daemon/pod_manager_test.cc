@@ -581,7 +581,7 @@ TEST_F(PodManagerTest, PageCacheThatCanBeDroppedEvictsNobodyWhereTheSettingsSayS
   EXPECT_NE("Evicted", manager->pods().at("uid-reader").why().reason);
 }
 
-TEST_F(PodManagerTest, From137OnWhatIsSetAsideForHugePagesIsNotAvailable) {
+TEST_F(PodManagerTest, WhatIsSetAsideForHugePagesIsInUseAndFrom137OnApartOrByTheGateAvailable) {
   const auto is_met = [&](KubeletVersion version, bool gate, const std::string& threshold) {
     FakeNode fresh(MakeNode());
     KubeletConfiguration config = fresh.node.config();
@@ -597,10 +597,10 @@ TEST_F(PodManagerTest, From137OnWhatIsSetAsideForHugePagesIsNotAvailable) {
     manager->Sync(fresh.clock.Now());
     return fresh.events.counts().contains("EvictionThresholdMet");
   };
-  EXPECT_FALSE(is_met(KubeletVersion::k1_36, true, "200Mi")) << "300 MiB are left";
-  EXPECT_TRUE(is_met(KubeletVersion::k1_37, true, "200Mi")) << "100 MiB are";
-  EXPECT_TRUE(is_met(KubeletVersion::k1_38, true, "200Mi"));
-  EXPECT_FALSE(is_met(KubeletVersion::k1_37, false, "200Mi"));
+  for (const KubeletVersion version : kKubeletVersions)
+    EXPECT_TRUE(is_met(version, true, "200Mi")) << Name(version) << ": 100 MiB are left";
+  EXPECT_FALSE(is_met(KubeletVersion::k1_37, false, "200Mi")) << "300 MiB are";
+  EXPECT_TRUE(is_met(KubeletVersion::k1_36, true, "7%")) << "112 MiB of 1600";
   EXPECT_FALSE(is_met(KubeletVersion::k1_37, true, "7%")) << "98 MiB of 1400";
   EXPECT_TRUE(is_met(KubeletVersion::k1_37, true, "8%")) << "112 MiB of 1400";
 }

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "host/os/fs.h"
+#include "node/eviction/thresholds.h"
 
 namespace berth::daemon {
 namespace {
@@ -93,6 +94,15 @@ void AddAllRates(const NodeUsage& before, NodeUsage& now) {
   }
 }
 
+/// As the kubelet that berthd decides as counts them.
+void CountHugePages(eviction::HugePageCounting how, HostUsage& host) {
+  if (how == eviction::HugePageCounting::kApart) return;
+  const Bytes pages = std::exchange(host.huge_pages, Bytes());
+  if (how == eviction::HugePageCounting::kAvailable) return;
+  if (host.all.memory) *host.all.memory += pages;
+  if (host.all.working_set) *host.all.working_set += pages;
+}
+
 }  // namespace
 
 void AddRates(const GroupUsage* before, nanoseconds span, GroupUsage& now) {
@@ -119,7 +129,7 @@ Result<std::shared_ptr<const NodeUsage>> UsageReader::Read(const NodeUsage* befo
     if (auto usage = UsageAt(*tree, path)) out->groups[name] = *std::move(usage);
   BERTH_TRY(auto host, tree->UsageOfHost(NodeIds(*state->node.machine)));
   if (host) out->host = *std::move(host);
-  out->huge_pages_apart = state->groups->site.huge_pages_apart;
+  CountHugePages(eviction::HugePageCountingOf(state->engine->config(), state->engine->kubelet()), out->host);
   if (before != nullptr && out->clock - before->clock <= kLongestSpan) AddAllRates(*before, *out);
   if (!out->groups.empty()) out->groups["guaranteed"] = SumOf(out->pods, QosClass::kGuaranteed);
   return out;

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 struct PlayedUsage {
   std::map<std::string, GroupUsage, std::less<>> groups;
   GroupUsage host;
+  Bytes huge_pages{};
   std::map<CpuId, CpuBusy> cpus;
   std::atomic<int> looks = 0;
   os::Millis looking{0};           ///< how long it takes
@@ -41,7 +42,12 @@ class PlayedTree final : public cgroup::Tree {
     ++usage_.looks;
     usage_.order.emplace_back("host");
     std::this_thread::sleep_for(usage_.looking);
-    return HostUsage{.all = usage_.host, .memory = GiB(8), .booted_at = {}, .nodes = {}, .cpus = usage_.cpus};
+    return HostUsage{.all = usage_.host,
+                     .memory = GiB(8),
+                     .huge_pages = usage_.huge_pages,
+                     .booted_at = {},
+                     .nodes = {},
+                     .cpus = usage_.cpus};
   }
   const cgroup::Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view) override { return {}; }
@@ -67,9 +73,10 @@ GroupUsage Using(std::chrono::nanoseconds cpu, Bytes working_set) {
 }
 
 /// One pod with a container that runs and one that has ended.
-std::shared_ptr<const LoopState> OnePod() {
+std::shared_ptr<const LoopState> OnePod(KubeletVersion version = kDefaultKubeletVersion) {
   auto out = std::make_shared<LoopState>();
-  auto made = allocator::Node::Make(allocator::testing::MakeMachine({}), allocator::testing::StaticConfig("0"));
+  auto made = allocator::Node::Make(allocator::testing::MakeMachine({}), allocator::testing::StaticConfig("0"),
+                                    {.kubelet_version = version});
   EXPECT_TRUE(made) << made.error().message;
   out->engine = std::make_shared<const allocator::Node>(*made);
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
@@ -130,6 +137,19 @@ TEST_F(UsageReaderTest, ReadsPodsTheirRunningContainersTiersAndTheHost) {
   ASSERT_EQ(seen.pods[0].containers.size(), 1U) << "what has ended uses nothing";
   EXPECT_EQ(seen.pods[0].containers.at("app").cpu, 4s);
   EXPECT_FALSE(seen.pods[0].containers.at("app").cores) << "there was no look before";
+}
+
+TEST_F(UsageReaderTest, HugePagesAreMemoryInUseAndFrom137OnApart) {
+  usage.huge_pages = MiB(100);
+  for (const KubeletVersion version : kKubeletVersions) {
+    published.Put(OnePod(version));
+    UsageReader reader(published, Open(), clock);
+    const auto read = reader.Get();
+    ASSERT_TRUE(read) << read.error().message;
+    const bool in_use = version == KubeletVersion::k1_36;
+    EXPECT_EQ((*read)->host.all.working_set, in_use ? MiB(600) : MiB(500)) << Name(version);
+    EXPECT_EQ((*read)->host.huge_pages, in_use ? Bytes() : MiB(100)) << Name(version);
+  }
 }
 
 TEST_F(UsageReaderTest, WhatIsInAGroupIsReadBeforeItSoThatItsTimesAreNotLess) {

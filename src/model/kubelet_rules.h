@@ -37,6 +37,11 @@ struct KubeletRules {
   bool memory_qos_beta = false;
   /// memoryThrottlingFactor of settings that do not say it; nullopt: nobody is slowed down.
   std::optional<double> memory_throttling_factor = 0.9;
+
+  // What it evicts by.
+
+  /// What the host has set aside for huge pages is memory in use (rules/eviction#figures).
+  bool huge_pages_in_use = true;
   friend bool operator==(const KubeletRules&, const KubeletRules&) = default;
 };
 
@@ -51,7 +56,8 @@ constexpr KubeletRules KubeletRulesOf(KubeletVersion version) {
           .one_cpu_per_core = from_1_38,
           .real_sizes = from_1_38,
           .memory_qos_beta = from_1_37,
-          .memory_throttling_factor = from_1_37 ? std::nullopt : KubeletRules().memory_throttling_factor};
+          .memory_throttling_factor = from_1_37 ? std::nullopt : KubeletRules().memory_throttling_factor,
+          .huge_pages_in_use = !from_1_37};
 }
 
 }  // namespace berth

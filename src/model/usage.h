@@ -75,9 +75,9 @@ struct CpuBusy {
 
 /// The host as a whole.
 struct HostUsage {
-  GroupUsage all;      ///< without huge pages, which no group's memory has either
+  GroupUsage all;
   Bytes memory{};      ///< there is
-  Bytes huge_pages{};  ///< of that: set aside for huge pages, used or not
+  Bytes huge_pages{};  ///< of that, neither in `all` nor available: set aside for huge pages, used or not
   std::optional<WallTime> booted_at;
   std::map<NumaId, NumaMemory> nodes;
   std::map<CpuId, CpuBusy> cpus;  ///< that are online
@@ -90,7 +90,6 @@ struct NodeUsage {
   std::chrono::nanoseconds clock{0};  ///< the same moment, of a clock that never goes back
   std::string node_name;
   HostUsage host;
-  bool huge_pages_apart = false;  ///< what is set aside for huge pages is not available (rules/eviction#figures)
   /// Of pods by tier, and of berthd: "pods" (all), "guaranteed", "burstable", "besteffort", "berthd".
   std::map<std::string, GroupUsage> groups;
   std::vector<PodUsage> pods;  ///< that hold a place, by namespace and name

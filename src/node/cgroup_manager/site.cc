@@ -1,7 +1,6 @@
 #include "node/cgroup_manager/site.h"
 
 #include "host/os/host.h"
-#include "model/kubelet_config.h"
 
 namespace berth::cgroup_manager {
 namespace {
@@ -23,7 +22,6 @@ Result<void> Site::ReadSettings() {
   const KubeletConfiguration& config = node_.config();
   facts_.options = cgroup::OptionsOf(config, node_.kubelet(), v2(), AllocatableMemory(node_));
   facts_.options.page = os::PageSize();
-  facts_.huge_pages_apart = FeatureEnabled(config, "HugepageAwareEviction", node_.kubelet().version);
   BERTH_TRY(const auto pids, tree_.PidCapacity());
   BERTH_TRY(facts_.shares,
             cgroup::SharesOfNode(config, node_.kubelet(), node_.capacity(), pids, ListedCpus(config), v2()));

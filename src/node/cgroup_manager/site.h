@@ -30,7 +30,6 @@ struct SiteFacts {
   cgroup::Names names;
   cgroup::ValueOptions options{};
   cgroup::NodeShares shares{};
-  bool huge_pages_apart = false;  ///< gate HugepageAwareEviction
   Ownership ownership = Ownership::kAll;
   bool has_own_groups = false;
 };
@@ -50,8 +49,6 @@ class Site {
   const cgroup::Names& names() const { return facts_.names; }
   const cgroup::ValueOptions& options() const { return facts_.options; }
   const cgroup::NodeShares& shares() const { return facts_.shares; }
-  /// What is set aside for huge pages is not available (rules/eviction#figures).
-  bool huge_pages_apart() const { return facts_.huge_pages_apart; }
   bool v2() const { return tree_.layout().version == cgroup::Version::kV2; }
   /// Of v1, as they also are on most hosts that have a v2 hierarchy beside the others (hybrid).
   bool has_v1_cpusets() const {

@@ -105,6 +105,16 @@ TEST(ThresholdsTest, AllMistakesAreToldAtOnceThoseOfEntriesWithoutAThresholdToo)
   EXPECT_THAT(told, HasSubstr("evictionMinimumReclaim: unsupported eviction signal memory"));
 }
 
+TEST(ThresholdsTest, HugePagesAreApartFrom137OnUnlessTheGateIsOff) {
+  KubeletConfiguration config;
+  const auto pages = [&](KubeletVersion version) { return HugePageCountingOf(config, KubeletRulesOf(version)); };
+  EXPECT_EQ(HugePageCounting::kInUse, pages(KubeletVersion::k1_36));
+  EXPECT_EQ(HugePageCounting::kApart, pages(KubeletVersion::k1_37));
+  config.feature_gates["HugepageAwareEviction"] = false;
+  EXPECT_EQ(HugePageCounting::kInUse, pages(KubeletVersion::k1_36));
+  EXPECT_EQ(HugePageCounting::kAvailable, pages(KubeletVersion::k1_38));
+}
+
 TEST(PressureTest, AHardThresholdActsAtOnceAndOnlyBelowIt) {
   Pressure pressure({Hard(Signal::kMemory, 100)}, seconds(300));
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {100, 1000}}}, seconds(0))) << "not less";

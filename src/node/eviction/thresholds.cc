@@ -128,4 +128,10 @@ Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config
   return out;
 }
 
+HugePageCounting HugePageCountingOf(const KubeletConfiguration& config, const KubeletRules& rules) {
+  if (rules.huge_pages_in_use) return HugePageCounting::kInUse;
+  return FeatureEnabled(config, "HugepageAwareEviction", rules.version) ? HugePageCounting::kApart
+                                                                        : HugePageCounting::kAvailable;
+}
+
 }  // namespace berth::eviction

@@ -1,4 +1,4 @@
-// Eviction thresholds of KubeletConfiguration (rules/eviction#thresholds). Pure.
+// Eviction settings of KubeletConfiguration: thresholds, and what counts as available (rules/eviction). Pure.
 #ifndef BERTH_NODE_EVICTION_THRESHOLDS_H_
 #define BERTH_NODE_EVICTION_THRESHOLDS_H_
 
@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/kubelet_config.h"
+#include "model/kubelet_rules.h"
 
 namespace berth::eviction {
 
@@ -40,6 +41,14 @@ struct Threshold {
 /// All thresholds in force, hard ones before soft ones. A hard one of memory stands for the group of all pods too when
 /// "pods" is enforced. Errors: kInvalid naming the setting, all problems, one a line.
 Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config);
+
+/// How what the host has set aside for huge pages counts (rules/eviction#figures).
+enum class HugePageCounting {
+  kInUse,      ///< in its working set
+  kAvailable,  ///< as what nobody uses
+  kApart,      ///< neither: as if the host had less memory
+};
+HugePageCounting HugePageCountingOf(const KubeletConfiguration& config, const KubeletRules& rules);
 
 }  // namespace berth::eviction
 

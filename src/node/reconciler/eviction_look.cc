@@ -42,10 +42,15 @@ eviction::Observations Eviction::Observe() const {
   eviction::Observations out;
   cgroup::Tree& tree = groups_.site().tree();
   if (const auto figures = tree.Figures(); figures && *figures) {
-    const cgroup::HostFigures& host = **figures;
+    cgroup::HostFigures host = **figures;
+    const allocator::Node& node = groups_.site().node();
+    switch (eviction::HugePageCountingOf(node.config(), node.kubelet())) {
+      case eviction::HugePageCounting::kInUse: host.working_set += host.huge_pages; break;
+      case eviction::HugePageCounting::kAvailable: break;
+      case eviction::HugePageCounting::kApart: host.memory = Less(host.memory, host.huge_pages); break;
+    }
     const Bytes used = Less(host.working_set, ignores_cache_ ? host.active_file : Bytes());
-    const Bytes memory = groups_.site().huge_pages_apart() ? Less(host.memory, host.huge_pages) : host.memory;
-    out[eviction::Signal::kMemory] = {Less(memory, used).v, memory.v};
+    out[eviction::Signal::kMemory] = {Less(host.memory, used).v, host.memory.v};
     if (host.most_processes > 0)
       out[eviction::Signal::kPids] = {host.most_processes - host.processes, host.most_processes};
   }

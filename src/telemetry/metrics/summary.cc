@@ -34,8 +34,7 @@ StatsSummary SummaryOf(const NodeUsage& usage) {
   out.node = {
       .name = usage.node_name, .started_at = usage.host.booted_at, .usage = usage.host.all, .available = std::nullopt};
   if (const auto& used = usage.host.all.working_set; used && usage.host.memory.v > 0)
-    out.node.available = Bytes{std::max<std::int64_t>(
-        0, (usage.host.memory - *used - (usage.huge_pages_apart ? usage.host.huge_pages : Bytes())).v)};
+    out.node.available = Bytes{std::max<std::int64_t>(0, (usage.host.memory - usage.host.huge_pages - *used).v)};
   for (const auto& [name, group] : usage.groups)
     out.groups.push_back(
         {.name = KubeletsName(name), .started_at = std::nullopt, .usage = group, .available = std::nullopt});

@@ -40,13 +40,11 @@ TEST(SummaryTest, NodeTiersPodsAndContainersAreThere) {
   EXPECT_EQ(summary.pods[0].containers[0].started_at, WallTime(6s));
 }
 
-TEST(SummaryTest, HugePagesAreAvailableUnlessTheyAreKeptApart) {
+TEST(SummaryTest, HugePagesAreNotAvailable) {
   NodeUsage usage;
   usage.host.all.working_set = GiB(14);
   usage.host.memory = GiB(16);
   usage.host.huge_pages = GiB(2);
-  EXPECT_EQ(SummaryOf(usage).node.available, GiB(2));
-  usage.huge_pages_apart = true;
   EXPECT_EQ(SummaryOf(usage).node.available, Bytes{0});
   usage.host.all.working_set = GiB(13);
   EXPECT_EQ(SummaryOf(usage).node.available, GiB(1));
