@@ -54,11 +54,7 @@ std::uint32_t SocketOfNode(const Pool& pool, std::uint32_t node) {
 class EveryCombination {
  public:
   EveryCombination(const Pool& pool, std::vector<std::uint32_t> order, const Distribution& how)
-      : how_(how),
-        num_(how.num),
-        group_(how.group),
-        nodes_(std::move(order)),
-        position_(pool.topology().units(Level::kNuma).size()) {
+      : how_(how), nodes_(std::move(order)), position_(pool.topology().units(Level::kNuma).size()) {
     std::vector<std::uint32_t> unique = nodes_;
     std::sort(unique.begin(), unique.end());
     unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
@@ -120,7 +116,7 @@ class EveryCombination {
   int Share(const SharedList& nodes) const {
     int out = EvenShare(how_, static_cast<int>(nodes.size()));
     if (!how_.within_socket) return out;
-    for (std::size_t i = 0; i < nodes.size(); ++i) out = std::min(out, Free(free_, nodes[i]) / group_ * group_);
+    for (std::size_t i = 0; i < nodes.size(); ++i) out = std::min(out, Free(free_, nodes[i]) / how_.group * how_.group);
     return out;
   }
 
@@ -132,13 +128,13 @@ class EveryCombination {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const int free = Free(free_, nodes[i]);
       sum += free;
-      groups += free / group_;
+      groups += free / how_.group;
       enough = enough && free >= per_node;
     }
-    if (sum < num_ || groups * group_ < num_ || !enough) return kNoBalance;
+    if (sum < how_.num || groups * how_.group < how_.num || !enough) return kNoBalance;
     std::vector<int> left = free_;
     for (std::size_t i = 0; i < nodes.size(); ++i) left[position_[nodes[i]]] -= per_node;
-    const int rest = num_ - per_node * static_cast<int>(nodes.size());
+    const int rest = how_.num - per_node * static_cast<int>(nodes.size());
     if (rest == 0) return SpreadBalance(left);
     return BestRemainder(nodes, left, rest, remainder);
   }
@@ -146,7 +142,7 @@ class EveryCombination {
   double BestRemainder(const SharedList& nodes, const std::vector<int>& left, int rest, SharedList& remainder) {
     std::vector<std::uint32_t> candidates;
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (Free(left, nodes[i]) >= group_) candidates.push_back(nodes[i]);
+      if (Free(left, nodes[i]) >= how_.group) candidates.push_back(nodes[i]);
     double best = kNoBalance;
     for (std::size_t j = candidates.size(); j >= 1; --j) {
       ForEachCombination(candidates, j, [&](const SharedList& subset) {
@@ -167,9 +163,9 @@ class EveryCombination {
       const int before = rest;
       for (std::size_t i = 0; i < subset.size() && rest > 0; ++i) {
         int& free = left[position_[subset[i]]];
-        if (free < group_) continue;
-        free -= group_;
-        rest -= group_;
+        if (free < how_.group) continue;
+        free -= how_.group;
+        rest -= how_.group;
       }
       // Only parts of groups are left: the kubelet never returns from here (docs/differences.md).
       if (rest == before) return kNoBalance;
@@ -178,8 +174,6 @@ class EveryCombination {
   }
 
   const Distribution& how_;
-  int num_;
-  int group_;
   std::vector<std::uint32_t> nodes_;   // in filling order; a node may appear twice
   std::vector<std::size_t> position_;  // NUMA unit index -> position in the lists below
   std::vector<int> free_;              // by ascending node id

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 #include <random>
 #include <string>
 
@@ -17,27 +16,18 @@ namespace {
 
 using testing::MakeMachine;
 using testing::PropertySteps;
+using testing::RequestText;
 using testing::Shape;
 using testing::TakeTwin;
 
 std::string Expected(const Machine& machine, const TakeRequest& request) {
-  const std::optional<TakeTwin::Ids> cpus = TakeTwin(machine, request).Run();
-  if (!cpus) return "error";
-  CpuSet out;
-  for (unsigned cpu : *cpus) out.Insert(CpuId{cpu});
-  return FormatIds(out);
+  const auto cpus = TakeTwin(machine, request).Run();
+  return cpus ? FormatIds(*cpus) : "error";
 }
 
 std::string Actual(const CpuTopology& topology, const TakeRequest& request) {
   const auto taken = TakeCpus(topology, request);
   return taken ? FormatIds(*taken) : "error";
-}
-
-std::string Text(const TakeRequest& r) {
-  return FormatIds(r.available) + " num " + std::to_string(r.num) + " distributed " + std::to_string(r.distributed) +
-         " group " + std::to_string(r.group) + " uncore " + std::to_string(r.uncore) + " spread " +
-         std::to_string(r.spread) + " by socket " + std::to_string(r.by_socket) + " hinted nodes " +
-         std::to_string(r.hinted_nodes);
 }
 
 TEST(TakeCpusTwinTest, EqualsTheTwinOnEveryFreeSetOfEightCpus) {
@@ -57,7 +47,7 @@ TEST(TakeCpusTwinTest, EqualsTheTwinOnEveryFreeSetOfEightCpus) {
         for (unsigned cpu = 0; cpu < 8; ++cpu)
           if ((free >> cpu & 1) != 0) request.available.Insert(CpuId{cpu});
         for (request.num = 1; request.num <= request.available.Count(); ++request.num)
-          ASSERT_EQ(Actual(topology, request), Expected(machine, request)) << Text(request);
+          ASSERT_EQ(Actual(topology, request), Expected(machine, request)) << RequestText(request);
       }
     }
   }
@@ -80,7 +70,7 @@ TEST(TakeCpusTwinTest, EqualsTheTwinOnLargerMachines) {
       if (roll(busy) != 0) request.available.Insert(cpu);
     request.num = roll(request.available.Count() + 2);
     ASSERT_EQ(Actual(*CpuTopology::Make(machine), request), Expected(machine, request))
-        << "seed 79, round " << round << ": " << Text(request);
+        << "seed 79, round " << round << ": " << RequestText(request);
   }
 }
 
@@ -109,7 +99,7 @@ TEST(TakeCpusTwinTest, EqualsTheTwinUnderTheRulesOfLaterKubelets) {
       if (roll(busy) != 0) request.available.Insert(cpu);
     request.num = roll(request.available.Count() + 2);
     ASSERT_EQ(Actual(*CpuTopology::Make(machine), request), Expected(machine, request))
-        << "seed 80, round " << round << ", " << Name(version) << ": " << Text(request);
+        << "seed 80, round " << round << ", " << Name(version) << ": " << RequestText(request);
   }
 }
 

@@ -10,9 +10,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allocator/cpu_selection/take.h"
+#include "base/id_set.h"
 #include "model/machine.h"
 
 namespace berth::allocator::testing {
@@ -20,8 +22,6 @@ namespace berth::allocator::testing {
 /// The machine and the request must outlive it. Time grows with the number of sets of nodes: for a handful of nodes.
 class TakeTwin {
  public:
-  using Ids = std::vector<unsigned>;
-
   TakeTwin(const Machine& machine, const TakeRequest& request) : in_(request), machine_(machine) {
     for (const NumaNode& node : machine.nodes)
       for (const Core& core : node.cores)
@@ -35,16 +35,20 @@ class TakeTwin {
       counts_[level] = static_cast<int>(Distinct(All(), level).size());
   }
 
-  /// The CPUs, ascending; nullopt: an error, or the endless loop.
-  std::optional<Ids> Run() const {
+  /// nullopt: an error, or the endless loop.
+  std::optional<CpuSet> Run() const {
     Ids free;
     for (CpuId cpu : in_.available) free.push_back(Raw(cpu));
-    std::optional<Ids> out = in_.distributed ? Distributed(free) : Packed(free, in_.num, in_.uncore);
-    if (out) std::sort(out->begin(), out->end());
+    const std::optional<Ids> taken = in_.distributed ? Distributed(free) : Packed(free, in_.num, in_.uncore);
+    if (!taken) return std::nullopt;
+    CpuSet out;
+    for (unsigned cpu : *taken) out.Insert(CpuId{cpu});
     return out;
   }
 
  private:
+  using Ids = std::vector<unsigned>;
+
   enum Of { kNode, kSocketOf, kUncoreOf, kCoreOf };
 
   struct Row {
@@ -307,6 +311,13 @@ class TakeTwin {
   std::vector<Row> rows_;
   int counts_[4] = {};
 };
+
+/// For messages.
+inline std::string RequestText(const TakeRequest& r) {
+  return FormatIds(r.available) + " num " + std::to_string(r.num) + " distributed " + std::to_string(r.distributed) +
+         " group " + std::to_string(r.group) + " by socket " + std::to_string(r.by_socket) + " hinted nodes " +
+         std::to_string(r.hinted_nodes) + " uncore " + std::to_string(r.uncore) + " spread " + std::to_string(r.spread);
+}
 
 }  // namespace berth::allocator::testing
 

@@ -57,15 +57,19 @@ std::string TotalsText(const OutcomeComparison& compared, std::string_view first
       compared.only_second, second);
 }
 
+Result<allocator::Node> DecidingAs(const allocator::Node& node, KubeletVersion version) {
+  manifest::Report report;
+  config::CheckKubeletConfiguration(node.config(), version, report);
+  BERTH_RETURN_IF_ERROR(config::ErrorOf(report, "as kubelet " + std::string(Name(version))));
+  allocator::EngineOptions options = node.options();
+  options.kubelet_version = version;
+  return allocator::Node::Make(node.machine(), node.config(), options);
+}
+
 }  // namespace
 
 Result<OfflineNode> AsVersion(const OfflineNode& node, KubeletVersion version) {
-  manifest::Report report;
-  config::CheckKubeletConfiguration(node.node.config(), version, report);
-  BERTH_RETURN_IF_ERROR(config::ErrorOf(report, "as kubelet " + std::string(Name(version))));
-  allocator::EngineOptions options = node.node.options();
-  options.kubelet_version = version;
-  BERTH_TRY(allocator::Node other, allocator::Node::Make(node.node.machine(), node.node.config(), options));
+  BERTH_TRY(allocator::Node other, DecidingAs(node.node, version));
   OfflineNode out = node;
   out.node = std::move(other);
   if (out.ledger.pods.empty()) out.ledger = out.node.EmptyLedger();  // reserved CPUs may be others
@@ -146,10 +150,8 @@ std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, cons
   };
   const std::vector<Outcome> here = decided(now.node);
   for (const KubeletVersion version : kKubeletVersions) {
-    allocator::EngineOptions options = now.node.options();
-    if (options.kubelet_version == version) continue;
-    options.kubelet_version = version;
-    const auto other = allocator::Node::Make(now.node.machine(), now.node.config(), options);
+    if (version == now.node.options().kubelet_version) continue;
+    const auto other = DecidingAs(now.node, version);
     if (!other) continue;
     for (OutcomeDifference& d : CompareOutcomes(here, decided(*other)).differences)
       out.push_back({version, std::move(d.container), std::move(d.first), std::move(d.second)});

@@ -49,7 +49,8 @@ std::string CompareText(const std::vector<VersionRun>& runs, const view::TableOp
 /// The same as entries of `comparisons` (docs/how-to/simulate.md).
 codec::Json CompareJson(const std::vector<VersionRun>& runs);
 
-/// What the other versions would decide otherwise about a pod. Requires: as allocator::Decide.
+/// What the other versions, those that take the node's settings, would decide otherwise about a pod. Requires: as
+/// allocator::Decide.
 std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, const Pod& pod);
 
 }  // namespace berth::offline
