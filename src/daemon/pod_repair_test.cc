@@ -155,13 +155,30 @@ TEST_F(PodRepairTest, ValuesOfAllPodsAndOfAClassArePutBackWithAnEvent) {
     EXPECT_NE(world.events.events()[i].reason, "CgroupRepaired") << world.events.events()[i].message;
 }
 
-TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobodysEdit) {
+/// A Burstable pod that runs while berthd is started with other settings.
+struct ChangedSettingsTest : PodRepairTest {
+  ChangedSettingsTest() {
+    world.options.pods.value_settings = run / "group-values";
+    pod.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("2Mi")}};
+  }
+  /// As it is after a minute.
+  std::unique_ptr<TestManager> BootAs(const KubeletConfiguration& config,
+                                      KubeletVersion version = kDefaultKubeletVersion) {
+    auto node = allocator::Node::Make(world.node.machine(), config, {.kubelet_version = version});
+    EXPECT_TRUE(node) << node.error().message;
+    world.node = *std::move(node);
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    Advance(*manager, std::chrono::seconds(61));
+    return manager;
+  }
   const testkit::TempDir run;
-  world.options.pods.value_settings = run / "group-values";
   Pod pod = MakePod("burst", "1", QosClass::kBurstable);
-  pod.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("2Mi")}};
   const std::string group = "kubepods/burstable/poduid-burst";
   const std::string container = group + "/burst";
+};
+
+TEST_F(ChangedSettingsTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobodysEdit) {
   const auto boot = [&](bool limits) {
     KubeletConfiguration config = world.node.config();
     config.cpu_cfs_quota = limits;
@@ -169,13 +186,7 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
     config.feature_gates["QOSReserved"] = true;
     config.qos_reserved.clear();
     if (limits) config.qos_reserved["memory"] = "50%";
-    auto node = allocator::Node::Make(world.node.machine(), config);
-    EXPECT_TRUE(node) << node.error().message;
-    world.node = *std::move(node);
-    auto manager = Boot();
-    manager->OnSnapshot(Wanting({pod}), Now());
-    Advance(*manager, std::chrono::seconds(61));
-    return manager;
+    return BootAs(config);
   };
   const auto expect_limits = [&] {
     EXPECT_EQ(world.tree.Read(container)->cpu_max, CpuMax{.quota = std::chrono::microseconds(200'000)});
@@ -201,25 +212,13 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
   EXPECT_EQ(Said("CgroupRepaired", "cgroup/" + group), "pids.max was 7, must be 100; put right");
 }
 
-TEST_F(PodRepairTest, MemoryQosThatIsTurnedOffLeavesNothingInGroupsThatRun) {
-  const testkit::TempDir run;
-  world.options.pods.value_settings = run / "group-values";
-  Pod pod = MakePod("burst", "1", QosClass::kBurstable);
-  pod.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("2Mi")}};
-  const std::string group = "kubepods/burstable/poduid-burst";
-  const std::string container = group + "/burst";
+TEST_F(ChangedSettingsTest, MemoryQosThatIsTurnedOffLeavesNothingInGroupsThatRun) {
   const auto boot = [&](KubeletVersion version, bool tiered, const std::map<std::string, bool>& gates) {
     KubeletConfiguration config = world.node.config();
     config.feature_gates = gates;
     config.memory_reservation_policy = tiered ? "TieredReservation" : "None";
     config.memory_throttling_factor = 0.9;
-    auto node = allocator::Node::Make(world.node.machine(), config, {.kubelet_version = version});
-    EXPECT_TRUE(node) << node.error().message;
-    world.node = *std::move(node);
-    auto manager = Boot();
-    manager->OnSnapshot(Wanting({pod}), Now());
-    Advance(*manager, std::chrono::seconds(61));
-    return manager;
+    return BootAs(config, version);
   };
   const auto on = [&] {
     const auto manager = boot(KubeletVersion::k1_37, true, {});
