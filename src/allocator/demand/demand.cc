@@ -15,7 +15,7 @@ constexpr std::int64_t kMostCpus = 1'000'000;
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 1024;
 
 /// spec.resources names cpu, memory or huge pages. Such pods are left to the shared pool, because managing them needs
-/// an alpha feature that is off (rules/sources#pod-level-resources).
+/// a feature that is off (rules/sources#pod-level-resources).
 bool HasPodLevelResources(const Pod& pod) {
   if (!pod.resources) return false;
   const auto counts = [](const auto& entry) { return CountsAtPodLevel(entry.first); };

@@ -1,4 +1,4 @@
-// Engine options beyond the kubelet's settings; default-constructed, decisions are those of a kubelet 1.36.
+// Engine options beyond the kubelet's settings; default-constructed, decisions are those of kDefaultKubeletVersion.
 #ifndef BERTH_ALLOCATOR_NODE_ENGINE_OPTIONS_H_
 #define BERTH_ALLOCATOR_NODE_ENGINE_OPTIONS_H_
 
@@ -9,7 +9,7 @@ namespace berth::allocator {
 
 /// Which kubelet to decide as, and Berth's own settings of the engine.
 struct EngineOptions {
-  KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are to be made (rules/versions)
+  KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are made (rules/versions)
   bool node_fit = true;  ///< also reject what exceeds node allocatable (OutOfcpu, OutOfmemory, OutOfpods, OutOf<res>),
                          ///< and Make refuses a reservation above capacity or, strict, of all CPUs
   /// Under full-pcpus-only only cores of which every CPU is free are given, each as a whole, and a number that no such
