@@ -240,6 +240,19 @@ void WarnOfNoEffect(Object& o, const KubeletConfiguration& c) {
        "images are asked for at containerRuntimeEndpoint");
 }
 
+/// A field of 1.37. Beside a kubelet it is the kubelet's, which makes the sandboxes.
+void CheckDefaultPodSysctls(Object& o, const KubeletConfiguration& c, KubeletVersion version) {
+  if (version < KubeletVersion::k1_37) return;
+  constexpr std::string_view kField = "defaultPodSysctls";
+  std::map<std::string, std::string> sysctls;
+  o.Read(kField, sysctls);
+  if (sysctls.empty()) return;
+  if (!FeatureEnabled(c, "DefaultPodSysctls", version))
+    o.report().Problem(o.PathOf(kField), "Forbidden: needs the feature gate DefaultPodSysctls");
+  else
+    o.report().Warn(o.PathOf(kField), "has no effect: give the pods that need them spec.securityContext.sysctls");
+}
+
 void CheckUnusedFields(Object& o) {
   for (const Range& range : kRanges) {
     std::int64_t value = range.min;
@@ -285,6 +298,7 @@ Result<void> ReadKubeletFields(const Document& document, const Origin& origin, P
   ReadCgroups(object, config);
   ReadSourcesAndRuntime(object, config);
   CheckUnusedFields(object);
+  CheckDefaultPodSysctls(object, config, origin.version);
   WarnOfNoEffect(object, config);
   WarnOfFlags(object, document.root);
   object.Finish(kUnused);

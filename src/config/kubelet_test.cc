@@ -346,6 +346,20 @@ TEST(KubeletConfigurationTest, DefaultsOfGatesAreThoseOfTheVersion) {
   EXPECT_EQ(plain->config, KubeletConfiguration()) << "what the version says is no setting";
 }
 
+TEST(KubeletConfigurationTest, DefaultSysctlsOfPodsAreKnownFrom137OnNeedTheirGateAndHaveNoEffect) {
+  const auto said = [](const std::string& fields, KubeletVersion version) {
+    const auto parsed = ParseKubeletConfigurationFields("{" + fields + "}", "k", version);
+    if (!parsed) return parsed.error().message;
+    return parsed->warnings.empty() ? std::string() : parsed->warnings[0].message;
+  };
+  const std::string sysctls = R"("defaultPodSysctls": {"net.core.somaxconn": "1024"})";
+  const std::string gate = R"(, "featureGates": {"DefaultPodSysctls": true})";
+  EXPECT_THAT(said(sysctls, KubeletVersion::k1_36), HasSubstr("unknown field"));
+  EXPECT_THAT(said(sysctls, KubeletVersion::k1_37), HasSubstr("needs the feature gate DefaultPodSysctls"));
+  EXPECT_THAT(said(sysctls + gate, KubeletVersion::k1_37), HasSubstr("has no effect"));
+  EXPECT_EQ(said(R"("defaultPodSysctls": {})", KubeletVersion::k1_38), "");
+}
+
 TEST(KubeletConfigurationTest, TheFileHoldsOneDocumentOfTheRightKind) {
   const auto error = [](std::string_view text) {
     const auto parsed = ParseKubeletConfiguration(text, "k.yaml");
