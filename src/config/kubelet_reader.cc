@@ -3,6 +3,7 @@
 
 #include "config/config_file.h"
 #include "config/kubelet_validation.h"
+#include "model/gate_standing.h"
 
 namespace berth::config {
 namespace {
@@ -240,15 +241,16 @@ void WarnOfNoEffect(Object& o, const KubeletConfiguration& c) {
        "images are asked for at containerRuntimeEndpoint");
 }
 
-/// A field of 1.37. Beside a kubelet it is the kubelet's, which makes the sandboxes.
+/// A field that came with its gate. Beside a kubelet it is the kubelet's, which makes the sandboxes.
 void CheckDefaultPodSysctls(Object& o, const KubeletConfiguration& c, KubeletVersion version) {
-  if (version < KubeletVersion::k1_37) return;
+  constexpr std::string_view kGate = "DefaultPodSysctls";
+  if (StandingOf(kGate, version).kind == GateStanding::Kind::kLater) return;
   constexpr std::string_view kField = "defaultPodSysctls";
   std::map<std::string, std::string> sysctls;
   o.Read(kField, sysctls);
   if (sysctls.empty()) return;
-  if (!FeatureEnabled(c, "DefaultPodSysctls", version))
-    o.report().Problem(o.PathOf(kField), "Forbidden: needs the feature gate DefaultPodSysctls");
+  if (!FeatureEnabled(c, kGate, version))
+    o.report().Problem(o.PathOf(kField), "Forbidden: needs the feature gate " + std::string(kGate));
   else
     o.report().Warn(o.PathOf(kField), "has no effect: give the pods that need them spec.securityContext.sysctls");
 }

@@ -234,7 +234,8 @@ class Checker {
       case GateStanding::Kind::kUnknown: return UnknownGate(name, version_);
       case GateStanding::Kind::kLater:
         return "Unsupported value: a kubelet knows this feature gate from " + std::string(Name(standing.since)) +
-               " on, and this is to be as one of " + version + "; take it out of the file, or set kubeletVersion";
+               " on, and Berth decides here as kubelet " + version +
+               "; take it out of the file, or set kubeletVersion (on paper --kubelet-version)";
       case GateStanding::Kind::kFree: return "";
       case GateStanding::Kind::kLocked:
         if (on == standing.on) return "";
