@@ -143,7 +143,7 @@ HostUsage ParseHost(std::string_view stat, std::string_view meminfo, std::string
   if (total && free) {
     out.memory = Bytes{*total};
     out.huge_pages = Bytes{Kib(meminfo, "Hugetlb:").value_or(0)};
-    out.all.memory = Bytes{*total - *free} - out.huge_pages;
+    out.all.memory = Bytes{std::max<std::int64_t>(0, *total - *free - out.huge_pages.v)};
     const Bytes idle{Kib(meminfo, "Inactive(file):").value_or(0)};
     out.all.working_set = Bytes{std::max<std::int64_t>(0, (*out.all.memory - idle).v)};
   }
