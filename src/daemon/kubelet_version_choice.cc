@@ -1,18 +1,28 @@
 #include "daemon/kubelet_version_choice.h"
 
 #include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "api/codec/codec.h"
 #include "base/text.h"
 #include "frontend/nri_agent/placement_conflicts.h"
 #include "frontend/nri_agent/placement_texts.h"
+#include "host/os/clock.h"
 #include "host/os/fs.h"
+#include "host/os/pidfd.h"
+#include "host/os/pipe.h"
+#include "host/os/poll.h"
+#include "host/os/process.h"
 #include "kubernetes/kube_client/access.h"
 #include "kubernetes/kube_client/kube_client.h"
 
@@ -21,6 +31,21 @@ namespace {
 
 constexpr std::size_t kLongestVersion = 40;
 constexpr kube::ClientOptions kShortly{.patience = os::Millis(1'000), .limit = os::Millis(2'000), .retries = 0};
+constexpr os::Millis kProgramLimit{2'000};
+constexpr std::size_t kLongestOutput = 4096;
+
+/// What comes until the other end is closed, or `deadline`.
+std::string ReadUntil(int fd, os::MonoTime deadline) {
+  std::string out;
+  std::array<char, 512> chunk{};
+  while (out.size() < kLongestOutput) {
+    const Result<bool> ready = os::WaitFor(fd, POLLIN, deadline);
+    const ssize_t n = ready && *ready ? ::read(fd, chunk.data(), chunk.size()) : 0;
+    if (n <= 0) break;
+    out.append(chunk.data(), static_cast<std::size_t>(n));
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -42,6 +67,13 @@ KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources) 
     if (version)
       return {*version, "the API server says that this node's kubelet is " + Printable(*reported, kLongestVersion)};
     failed = "; the API server does not tell: " + (reported ? Printable(*reported) : reported.error().message);
+  }
+  if (sources.program) {
+    const auto said = sources.program();
+    const auto version = said ? NearestKubeletVersion(*said) : std::nullopt;
+    if (version) return {*version, "the kubelet that is installed is " + Printable(*said, kLongestVersion) + failed};
+    if (said || said.error().code != Code::kNotFound)
+      failed += "; the program kubelet does not tell: " + (said ? Printable(*said) : said.error().message);
   }
   const nri_agent::KubeletPlaces files = nri_agent::ReadKubeletPlaces(sources.kubelet_dir);
   if (!files.problem.empty()) failed += "; " + files.problem;
@@ -66,6 +98,21 @@ Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::st
   }
   if (!value.is_string()) return Fail(Code::kInvalid, "node " + node_name + ": kubeletVersion is no text");
   return value.get<std::string>();
+}
+
+Result<std::string> AskKubeletProgram(const std::string& search_path) {
+  BERTH_TRY(os::Pipe pipe, os::MakePipe());
+  os::ProcessSpec spec{.argv = {"kubelet", "--version"}, .env = {}, .stdout_fd = pipe.write_end.get()};
+  if (!search_path.empty()) spec.search_path = search_path;
+  BERTH_TRY(const os::Process process, os::Spawn(spec));
+  if (process.refused) return std::unexpected<Error>(*process.refused);
+  pipe.write_end.reset();
+  const std::string said = ReadUntil(pipe.read_end.get(), os::SystemClock().Now() + kProgramLimit);
+  if (os::SendSignal(process.pidfd.get(), SIGKILL) && os::WaitEnd(process.pidfd.get(), kProgramLimit))
+    os::Reap(process.pidfd.get());
+  const std::vector<std::string_view> words = SplitWords(said);  // "Kubernetes v1.37.2"
+  if (words.size() == 2 && words[0] == "Kubernetes") return std::string(words[1]);
+  return Fail(Code::kInvalid, "kubelet --version says \"" + Printable(said) + "\"");
 }
 
 }  // namespace berth::daemon

@@ -19,10 +19,11 @@ struct KubeletVersionChoice {
 
 /// Who may tell of this node's kubelet, the best first.
 struct KubeletVersionSources {
-  std::function<Result<std::string>()> node;  ///< AskNodesKubelet; null: no API server is asked
-  std::string kubelet_dir;                    ///< with its state files; "": they are not looked at
+  std::function<Result<std::string>()> node;     ///< AskNodesKubelet; null: no API server is asked
+  std::function<Result<std::string>()> program;  ///< AskKubeletProgram; null: no program is asked
+  std::string kubelet_dir;                       ///< with its state files; "": they are not looked at
 };
-/// A source that fails is passed over, and named in `from`.
+/// A source that fails is passed over, and named in `from`; that no kubelet is installed is no failure.
 KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources);
 
 /// Of what a kubelet calls itself, "v1.37.2": one that Berth does not know counts as the nearest that it does. nullopt:
@@ -32,6 +33,11 @@ std::optional<KubeletVersion> NearestKubeletVersion(std::string_view reported);
 /// What the API server's Node says its kubelet is. `kubeconfig` as kube::LoadOwnAccess takes it. Waits two seconds at
 /// most. Errors: of kube::LoadOwnAccess and kube::Client; kInvalid: it says none.
 Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name);
+
+/// What the program kubelet in `search_path` (as os::ProcessSpec has it; "": the usual folders) says it is, asked with
+/// --version. Waits two seconds at most. Errors: of os::Spawn; kNotFound: there is none; kInvalid: it says something
+/// else, or nothing in that time.
+Result<std::string> AskKubeletProgram(const std::string& search_path);
 
 }  // namespace berth::daemon
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -27,6 +29,12 @@ struct KubeletVersionChoiceTest : ::testing::Test {
   void WriteState(checkpoint::KubeletCpuVersion version) {
     std::ofstream(folder / "cpu_manager_state")
         << checkpoint::FormatKubeletState(checkpoint::KubeletCpuState{.version = version, .policy = "none"});
+  }
+  /// A program of that name in the folder.
+  void InstallKubelet(const std::string& says) const {
+    const std::string program = folder / "kubelet";
+    std::ofstream(program) << "#!/bin/sh\n[ \"$*\" != --version ] || echo '" << says << "'\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
   KubeletVersionChoice Choose(std::function<Result<std::string>()> node = {}) const {
     return ChooseKubeletVersion({.node = std::move(node), .kubelet_dir = folder.path()});
@@ -75,6 +83,40 @@ TEST_F(KubeletVersionChoiceTest, ASourceThatFailsIsPassedOverAndNamed) {
   EXPECT_THAT(Choose().from, HasSubstr("cpu_manager_state"));
 }
 
+TEST_F(KubeletVersionChoiceTest, TheInstalledKubeletIsAskedForItsVersion) {
+  const auto none = AskKubeletProgram(folder.path());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kNotFound);
+  InstallKubelet("Kubernetes v1.38.2");
+  const auto version = AskKubeletProgram(folder.path());
+  ASSERT_TRUE(version) << version.error().message;
+  EXPECT_EQ(*version, "v1.38.2");
+  InstallKubelet("something else");
+  const auto odd = AskKubeletProgram(folder.path());
+  ASSERT_FALSE(odd);
+  EXPECT_THAT(odd.error().message, HasSubstr("kubelet --version says \"something else"));
+}
+
+TEST_F(KubeletVersionChoiceTest, TheInstalledKubeletCountsAfterTheApiServerAndBeforeStateFiles) {
+  WriteState(checkpoint::KubeletCpuVersion::kV2);
+  using Source = std::function<Result<std::string>()>;
+  const auto choose = [&](Source node, Source program) {
+    return ChooseKubeletVersion({.node = std::move(node), .program = std::move(program), .kubelet_dir = folder.path()});
+  };
+  const Source newer = [] { return std::string("v1.38.0"); };
+  EXPECT_EQ(choose([] { return std::string("v1.37.0"); }, newer).version, KubeletVersion::k1_37);
+  const auto installed =
+      choose([]() -> Result<std::string> { return Fail(Code::kTimeout, "no answer from it"); }, newer);
+  EXPECT_EQ(installed.version, KubeletVersion::k1_38);
+  EXPECT_THAT(installed.from, HasSubstr("installed is v1.38.0; the API server does not tell: no answer from it"));
+  const auto missing = choose({}, []() -> Result<std::string> { return Fail(Code::kNotFound, "none here"); });
+  EXPECT_EQ(missing.version, KubeletVersion::k1_36);
+  EXPECT_THAT(missing.from, ::testing::Not(HasSubstr("none here")));
+  const auto odd = choose({}, [] { return std::string("unknown"); });
+  EXPECT_EQ(odd.version, KubeletVersion::k1_36);
+  EXPECT_THAT(odd.from, HasSubstr("the program kubelet does not tell: unknown"));
+}
+
 TEST_F(KubeletVersionChoiceTest, TheNodeOfTheApiServerNamesItsKubelet) {
   const std::vector<std::string> answers = {
       kube::JsonAnswer(
@@ -108,10 +150,17 @@ TEST_F(KubeletVersionChoiceTest, TheSettingOutweighsWhatIsFoundAndAPlayedNodeFin
     const auto settings = LoadSettings(with);
     return settings ? std::string(Name(settings->kubelet_version)) : settings.error().message;
   };
+  const char* const path = std::getenv("PATH");
+  const std::string before = path != nullptr ? path : "";
+  ::setenv("PATH", folder.path().c_str(), 1);  // whatever this host has installed
   EXPECT_EQ(choice("", {}), "1.36");
+  InstallKubelet("Kubernetes v1.37.1");
+  EXPECT_EQ(choice("", {}), "1.37");
   EXPECT_EQ(choice("kubeletVersion: 1.38\n", {}), "1.38");
+  InstallKubelet("Kubernetes v1.38.0");
   EXPECT_EQ(choice("", PlayedLine(folder)), "1.37");
   EXPECT_EQ(choice("kubeletVersion: 1.36\n", PlayedLine(folder)), "1.36");
+  ::setenv("PATH", before.c_str(), 1);
 }
 
 TEST_F(KubeletVersionChoiceTest, AVersionThatIsFoundAnewWaitsForARestartAndIsNamed) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <utility>
 
 #include "base/name_validation.h"
@@ -77,7 +78,12 @@ KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
   const config::BerthConfiguration& berth = settings.berth;
   if (berth.kubelet_version) return {*berth.kubelet_version, "kubeletVersion in " + settings.config_file};
   if (played) return {kDefaultKubeletVersion, "it is what a node that is played decides as"};
-  KubeletVersionSources sources{.node = {}, .kubelet_dir = berth.kubelet_dir};
+  KubeletVersionSources sources{.node = {}, .program = {}, .kubelet_dir = berth.kubelet_dir};
+  if (!berth.kubelet_dir.empty())
+    sources.program = [] {
+      const char* const path = std::getenv("PATH");
+      return AskKubeletProgram(path != nullptr ? path : "");
+    };
   if (BesideKubelet(settings) && (berth.pod_specs || berth.publish))
     sources.node = [&] {
       return AskNodesKubelet(berth.pod_specs ? berth.pod_specs->kubeconfig : berth.publish->kubeconfig,
