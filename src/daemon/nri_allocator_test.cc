@@ -672,15 +672,21 @@ TEST_F(NriAllocatorContestedTest, AKubeletThatPlacesContainersIsToldOfWithTheCur
 }
 
 TEST_F(NriAllocatorContestedTest, AKubeletOfAnotherVersionIsToldOfAndDecidedAsFromTheNextStartOn) {
-  WriteState("none");
+  const auto write_newer = [&] {
+    std::ofstream(folder / "cpu_manager_state") << checkpoint::FormatKubeletState(
+        checkpoint::KubeletCpuState{.version = checkpoint::KubeletCpuVersion::kV4, .policy = "none"});
+  };
+  write_newer();
   Boot({.kubelet_dir = folder.path()});
-  std::ofstream(folder / "cpu_manager_state") << checkpoint::FormatKubeletState(
-      checkpoint::KubeletCpuState{.version = checkpoint::KubeletCpuVersion::kV4, .policy = "none"});
+  WriteState("none");
   LookAgain();
   LookAgain();
   EXPECT_EQ(CountEvents("KubeletVersionChanged"), 1);
-  EXPECT_EQ(CountEvents("KubeletVersionChanged", "those of 1.37 now"), 1);
+  EXPECT_EQ(CountEvents("KubeletVersionChanged", "those of 1.36 now; berthd decides as 1.37"), 1);
   EXPECT_THAT(agent->Warnings(), IsEmpty());
+  write_newer();
+  LookAgain();
+  EXPECT_EQ(CountEvents("KubeletVersionChanged"), 1) << "that is what it decides as";
 }
 
 TEST_F(NriAllocatorContestedTest, WhereTheSettingsSaySoContainersAreLeftAloneUntilTheKubeletPlacesNoMore) {

@@ -44,12 +44,13 @@ void NriAllocator::LookAtKubelet(os::MonoTime now) {
 /// Decisions follow at the next start: a version in use is never exchanged under pods that were placed by it.
 void NriAllocator::TakeKubeletVersion(std::optional<KubeletVersion> now) {
   if (!now) return;
-  if (files_version_ && *files_version_ != *now)
+  const KubeletVersion decides_as = parts_.allocations.node().options().kubelet_version;
+  if (files_version_ && *files_version_ != *now && *now != decides_as)
     parts_.events.Normal(
         "KubeletVersionChanged", parts_.ObjectOfNode(),
         fmt::format("the kubelet's state files are those of {} now; berthd decides as {} until it is restarted, and "
                     "after that too where kubeletVersion says so",
-                    Name(*now), Name(parts_.allocations.node().options().kubelet_version)));
+                    Name(*now), Name(decides_as)));
   files_version_ = now;
 }
 
