@@ -78,7 +78,7 @@ KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources) 
   const nri_agent::KubeletPlaces files = nri_agent::ReadKubeletPlaces(sources.kubelet_dir);
   if (!files.problem.empty()) failed += "; " + files.problem;
   if (files.version)
-    return {*files.version, fmt::format("it has written the state files in {}{}",
+    return {*files.version, fmt::format("the kubelet's state files in {} have its format{}",
                                         nri_agent::WithoutHostRoot(sources.kubelet_dir), failed)};
   return {kDefaultKubeletVersion, "nothing tells of a kubelet of this node" + failed};
 }

@@ -77,7 +77,7 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
 KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
   const config::BerthConfiguration& berth = settings.berth;
   if (berth.kubelet_version) return {*berth.kubelet_version, "kubeletVersion in " + settings.config_file};
-  if (played) return {kDefaultKubeletVersion, "it is what a node that is played decides as"};
+  if (played) return {kDefaultKubeletVersion, "a machine that is only played has no kubelet"};
   KubeletVersionSources sources{.node = {}, .program = {}, .kubelet_dir = berth.kubelet_dir};
   if (!berth.kubelet_dir.empty())
     sources.program = [] {
