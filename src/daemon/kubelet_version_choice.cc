@@ -71,16 +71,20 @@ KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources) 
   if (sources.program) {
     const auto said = sources.program();
     const auto version = said ? NearestKubeletVersion(*said) : std::nullopt;
-    if (version) return {*version, "the kubelet that is installed is " + Printable(*said, kLongestVersion) + failed};
+    if (version)
+      return {*version, "the kubelet that is installed is " + Printable(*said, kLongestVersion) + failed,
+              failed.empty()};
     if (said || said.error().code != Code::kNotFound)
       failed += "; the program kubelet does not tell: " + (said ? Printable(*said) : said.error().message);
   }
   const nri_agent::KubeletPlaces files = nri_agent::ReadKubeletPlaces(sources.kubelet_dir);
   if (!files.problem.empty()) failed += "; " + files.problem;
   if (files.version)
-    return {*files.version, fmt::format("the kubelet's state files in {} have its format{}",
-                                        nri_agent::WithoutHostRoot(sources.kubelet_dir), failed)};
-  return {kDefaultKubeletVersion, "nothing tells of a kubelet of this node" + failed};
+    return {*files.version,
+            fmt::format("the kubelet's state files in {} have its format{}",
+                        nri_agent::WithoutHostRoot(sources.kubelet_dir), failed),
+            failed.empty()};
+  return {kDefaultKubeletVersion, "nothing tells of a kubelet of this node" + failed, failed.empty()};
 }
 
 Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name) {

@@ -14,7 +14,8 @@ namespace berth::daemon {
 
 struct KubeletVersionChoice {
   KubeletVersion version = kDefaultKubeletVersion;
-  std::string from;  ///< who tells, for people
+  std::string from;     ///< who tells, for people
+  bool certain = true;  ///< false: one that knows better did not answer
 };
 
 /// Who may tell of this node's kubelet, the best first.

@@ -74,6 +74,8 @@ TEST_F(KubeletVersionChoiceTest, ASourceThatFailsIsPassedOverAndNamed) {
   WriteState(checkpoint::KubeletCpuVersion::kV2);
   const auto away = Choose([]() -> Result<std::string> { return Fail(Code::kTimeout, "GET nodes/n1: no answer"); });
   EXPECT_EQ(away.version, KubeletVersion::k1_36);
+  EXPECT_FALSE(away.certain);
+  EXPECT_TRUE(Choose().certain);
   EXPECT_THAT(away.from, HasSubstr("GET nodes/n1: no answer"));
   const auto odd = Choose([] { return std::string("unknown"); });
   EXPECT_EQ(odd.version, KubeletVersion::k1_36);
@@ -170,6 +172,9 @@ TEST_F(KubeletVersionChoiceTest, AVersionThatIsFoundAnewWaitsForARestartAndIsNam
   running.kubelet_version = KubeletVersion::k1_36;
   EXPECT_THAT(TakeReloadable(running, now), ElementsAre("kubeletVersion"));
   EXPECT_EQ(running.kubelet_version, KubeletVersion::k1_36);
+  now.kubelet_version_certain = false;
+  EXPECT_THAT(TakeReloadable(running, now), ElementsAre()) << "the API server is away, say";
+  now.kubelet_version_certain = true;
   now.kubelet_version = KubeletVersion::k1_36;
   now.berth.kubelet_version = KubeletVersion::k1_36;
   EXPECT_THAT(TakeReloadable(running, now), ElementsAre());

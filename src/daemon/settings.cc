@@ -157,6 +157,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   KubeletVersionChoice version = KubeletVersionOf(out, elsewhere);
   out.kubelet_version = version.version;
   out.kubelet_version_from = std::move(version.from);
+  out.kubelet_version_certain = version.certain;
   problems.Take(LoadKubelet(out, line, cwd));
   Override(out.berth.state_dir, line.state_dir, cwd);
   if (line.log_dir || !out.berth.log_dir.empty()) Override(out.berth.log_dir, line.log_dir, cwd);
@@ -274,7 +275,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("podPolicies", berth.own.pods == now.berth.own.pods);
   note("closeDevices", berth.close_devices == now.berth.close_devices);
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
-  note("kubeletVersion", settings.kubelet_version == now.kubelet_version);
+  note("kubeletVersion", settings.kubelet_version == now.kubelet_version || !now.kubelet_version_certain);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("metricsAddress", berth.metrics_address == now.berth.metrics_address);

@@ -49,6 +49,7 @@ struct Settings {
   KubeletConfiguration kubelet;
   KubeletVersion kubelet_version = kDefaultKubeletVersion;  ///< whose decisions are made
   std::string kubelet_version_from;                         ///< who tells, for people
+  bool kubelet_version_certain = true;                      ///< KubeletVersionChoice::certain
   std::string machine = "host";
   std::string pod_dir;
   std::string cgroup_root;
