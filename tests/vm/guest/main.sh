@@ -31,6 +31,8 @@ exec 7>/dev/ttyS1
 rounds=$(word rounds)
 for suite in $(word suites | tr , ' '); do
   say "=== $suite"
+  evidences=0
+  evidence() { :; }
   . "/opt/berth/suites/$suite.sh"
 done
 tar -C /tmp/out -cf /dev/ttyS2 .

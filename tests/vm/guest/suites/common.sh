@@ -3,10 +3,13 @@ pass() {
   echo "pass $suite/$1" >&7
   say "$1"
 }
+# After the first two failed cases of a suite the console also gets what the suite's `evidence` prints of the guest's state.
 fail() {
   echo "fail $suite/$1" >&7
   shift
   say "FAILED: $*"
+  [ "$evidences" -ge 2 ] || evidence 2>&1 | sed 's/^/    /'
+  evidences=$((evidences + 1))
 }
 say() {
   now

@@ -36,6 +36,19 @@ node_own_groups() { if [ "$own_groups" = berth ]; then echo "$node_own"; else pr
 # All groups but those the guest had before any suite.
 groups() { find /sys/fs/cgroup -mindepth 1 -type d | grep -vxF -f /tmp/groups_at_start; }
 find /sys/fs/cgroup -mindepth 0 -type d >/tmp/groups_at_start
+# After a failed case: the pods, what berthd said last, and where its threads are.
+node_log() { tail -n 40 /tmp/node/berthd.log; }
+evidence() {
+  timeout 20 berth pods
+  timeout 20 berth events | tail -n 20
+  node_log
+  for process in $(pidof berthd); do
+    for thread in /proc/"$process"/task/*; do
+      echo "$thread $(cat "$thread/comm" "$thread/wchan" | tr '\n' ' ')"
+      cat "$thread/stack"
+    done
+  done
+}
 answers() { berth status >/dev/null 2>&1; }
 node_stop() {
   kill -TERM "$node_pid"

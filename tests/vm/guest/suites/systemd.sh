@@ -11,6 +11,11 @@ for program in berthd berth berth-shim; do ln -sf /opt/berth/bin/$program /usr/b
 cp /opt/berth/packaging/berthd.service /etc/systemd/system/
 systemctl daemon-reload
 
+node_log() {
+  journalctl -u berthd --no-pager -n 60
+  systemctl list-jobs --no-pager
+}
+
 property() { systemctl show -P "$2" "$1"; }
 is_active() { [ "$(property berthd.service ActiveState)" = active ]; }
 main_pid() { property berthd.service MainPID; }
