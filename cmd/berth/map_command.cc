@@ -32,7 +32,7 @@ struct Picture {
   bool rejected = false;         ///< a pod that was to be placed
 };
 
-/// With pods that are placed on paper.
+/// With simulated pods.
 Result<Picture> PlaceOnPaper(const MapCommandOptions& options, const Session& session) {
   offline::OfflineOptions node_options{.machine = options.machine, .config = options.config};
   if (options.machine.empty()) node_options.ledger = session.socket();

@@ -12,7 +12,7 @@ namespace berth::cli {
 struct MapCommandOptions {
   std::string machine;            ///< to draw without pods, as machine::Load; "": the node's, with what berthd placed
   std::string config;             ///< with `machine` and `with`: KubeletConfiguration; "": the kubelet's defaults
-  std::vector<std::string> with;  ///< manifests of pods that are placed on paper
+  std::vector<std::string> with;  ///< manifests of pods to simulate
   std::string compare;            ///< file with a ledger of before; "": nothing to compare with
   int width = 0;                  ///< columns; 0: the terminal's, else 100
   bool ascii = false;

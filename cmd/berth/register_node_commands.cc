@@ -44,7 +44,7 @@ Command MapCommand() {
                                        "text, MachineInfo")
                             ->type_name("FILE");
         auto* with =
-            app.add_option("--with", options->with, "Place the pods of these manifests on paper, and show what changes")
+            app.add_option("--with", options->with, "Simulate the pods of these manifests, and show what changes")
                 ->type_name("FILE");
         app.add_option("-c,--config", options->config, "With -m and --with: KubeletConfiguration")
             ->type_name("FILE")

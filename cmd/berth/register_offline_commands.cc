@@ -122,7 +122,7 @@ Command SimulateCommand() {
   return {
       .name = "simulate",
       .group = "Without a daemon",
-      .summary = "Try pods on a machine on paper: what would be placed where, what rejected",
+      .summary = "Try pods on a simulated machine: what would be placed where, what rejected",
       .details =
           "Steps are taken in order: a manifest admits its pods, resize:FILE changes what pods that are there may use, "
           "remove:NAMESPACE/NAME takes one away. With --cluster pods come to many nodes and go again, under what "
@@ -170,7 +170,7 @@ Command ExplainCommand() {
               "node is "
               "asked; nothing is changed.",
           .examples = {{"explain -f pod.yaml", "on this node"},
-                       {"explain -m \"pack:2 core:8 pu:2\" -c kubelet.yaml -f pod.yaml", "on a machine on paper"},
+                       {"explain -m \"pack:2 core:8 pu:2\" -c kubelet.yaml -f pod.yaml", "on a simulated machine"},
                        {"explain -f pods.yaml --pod edge/web -o json", "one of several pods, for a program"}},
           .statuses = "3 the pod would not be admitted",
           .asks_daemon = true,
@@ -200,7 +200,7 @@ Command DefragCommand() {
           .examples = {{"defrag", "for the pods that wait on this node"},
                        {"defrag -f pod.yaml --moves 2", "for a pod that is to come"},
                        {"defrag --apply --per-minute 2", "make the moves, one every 30 seconds"},
-                       {"defrag -m node.tar.gz -c kubelet.yaml --ledger ledger -f pod.yaml", "on paper"}},
+                       {"defrag -m node.tar.gz -c kubelet.yaml --ledger ledger -f pod.yaml", "offline"}},
           .statuses = "3 there is no room for all of the pods",
           .asks_daemon = true,
           .prints_data = true,

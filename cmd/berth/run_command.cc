@@ -91,7 +91,7 @@ int Run::Report(const Error& error) const {
 Result<void> Run::CheckNode() {
   BERTH_TRY(const DaemonStatus status, berthd_.Status());
   berthd_pid_ = status.pid;
-  // A node on paper can say where it would be; that is all.
+  // A simulated node can say where it would be; that is all.
   if (status.runtime != "process" && !options_.dry_run)
     return Fail(Code::kUnsupported, "berthd on " + socket_ + " does not run processes itself (its runtime is " +
                                         status.runtime + "); 'berth run --once' has a berthd of its own");

@@ -1,4 +1,4 @@
-// A running berthd's node, to decide on paper.
+// Copy of a running berthd's node, to decide on offline.
 #ifndef BERTH_CMD_BERTH_RUNNING_NODE_H_
 #define BERTH_CMD_BERTH_RUNNING_NODE_H_
 

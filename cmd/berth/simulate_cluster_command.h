@@ -1,4 +1,4 @@
-// `berth simulate --cluster`: many nodes on paper, and what a scheduler with one rule or another makes of them.
+// `berth simulate --cluster`: many simulated nodes, and what a scheduler with one rule or another makes of them.
 #ifndef BERTH_CMD_BERTH_SIMULATE_CLUSTER_COMMAND_H_
 #define BERTH_CMD_BERTH_SIMULATE_CLUSTER_COMMAND_H_
 

@@ -1,4 +1,4 @@
-// A node on paper: a machine, a kubelet's settings, and the pods that have a place on it. It decides as berthd and the
+// A simulated node: a machine, a kubelet's settings, and the pods that have a place on it. It decides as berthd and the
 // kubelet do; nothing of it reaches the kernel.
 #ifndef BERTH_NODE_H_
 #define BERTH_NODE_H_

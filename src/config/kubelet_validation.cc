@@ -235,7 +235,7 @@ class Checker {
       case GateStanding::Kind::kLater:
         return "Unsupported value: a kubelet knows this feature gate from " + std::string(Name(standing.since)) +
                " on, and Berth decides here as kubelet " + version +
-               "; take it out of the file, or set kubeletVersion (on paper --kubelet-version)";
+               "; take it out of the file, or set kubeletVersion (offline: --kubelet-version)";
       case GateStanding::Kind::kFree: return "";
       case GateStanding::Kind::kLocked:
         if (on == standing.on) return "";

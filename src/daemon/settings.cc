@@ -73,11 +73,11 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   return read;
 }
 
-/// A kubelet may be beside berthd, or have been here before it. A node that is only played has none.
+/// A kubelet may be beside berthd, or have been here before it. A simulated node has none.
 KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
   const config::BerthConfiguration& berth = settings.berth;
   if (berth.kubelet_version) return {*berth.kubelet_version, "kubeletVersion in " + settings.config_file};
-  if (played) return {kDefaultKubeletVersion, "a machine that is only played has no kubelet"};
+  if (played) return {kDefaultKubeletVersion, "a simulated machine has no kubelet"};
   KubeletVersionSources sources{.node = {}, .program = {}, .kubelet_dir = berth.kubelet_dir};
   if (!berth.kubelet_dir.empty())
     sources.program = [] {

@@ -88,7 +88,7 @@ struct DaemonEndingTest : testing::Test {
     node.Start(arguments);
   }
   std::string Ready() const { return "echo > " + node.Dir("ready") + "; "; }
-  /// For a script: berthd on paper has threads, as many a program has.
+  /// For a script: berthd with a simulated machine has threads, as many a program has.
   std::string ExecThreads() const {
     const std::string own = node.Dir("inside");
     return "mkdir -p " + own + "; exec " + BERTHD + " --machine 'pack:1 core:2 pu:1' --state-dir " + own +

@@ -1,4 +1,4 @@
-// Nodes that are berthd's alone, on paper, in a real cluster: a real kube-scheduler spreads pods over them, as it is
+// Simulated nodes of berthd alone in a real cluster: a real kube-scheduler spreads pods over them, as it is
 // and with berth-scheduler as its extender. The cluster is that in $BERTH_CLUSTER, which tools/cluster made. Who brings
 // a pod to its berthd, and berthd's word to the pod's status, is this test.
 #include <gtest/gtest.h>
@@ -413,7 +413,7 @@ TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfI
   const Json zone = there["zones"][1];
   EXPECT_EQ("node-1", zone["name"].get<std::string>());
   EXPECT_EQ("Node", zone["type"].get<std::string>());
-  EXPECT_TRUE(zone.contains("costs")) << "the distances of a machine on paper";
+  EXPECT_TRUE(zone.contains("costs")) << "the distances of a simulated machine";
   EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"].get<std::string>());
   std::map<std::string, std::string> attributes;
   for (const Json& attribute : there["attributes"]) attributes[attribute["name"]] = attribute["value"];

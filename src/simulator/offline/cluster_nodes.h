@@ -1,4 +1,4 @@
-// The nodes of a cluster on paper, from words of the command line.
+// Nodes of a simulated cluster, from words of the command line.
 #ifndef BERTH_SIMULATOR_OFFLINE_CLUSTER_NODES_H_
 #define BERTH_SIMULATOR_OFFLINE_CLUSTER_NODES_H_
 

@@ -1,4 +1,5 @@
-// A cluster on paper, and one scheduler's rule: which pods find a place, and what becomes of the CPUs and memory.
+// Run of a simulated cluster under one scheduler's rule: which pods find a place, and what becomes of the CPUs and
+// memory.
 #ifndef BERTH_SIMULATOR_OFFLINE_CLUSTER_RUN_H_
 #define BERTH_SIMULATOR_OFFLINE_CLUSTER_RUN_H_
 

@@ -1,4 +1,4 @@
-// Clusters on paper: nodes from words, pods that come and go, and what each rule makes of them.
+// Simulated clusters: nodes from words, pods that come and go, and what each rule makes of them.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// Pods that come to a cluster on paper and go again: what they ask for, when they come, how long they stay.
+// Workload of a simulated cluster, pods that come and go: what they ask for, when they come, how long they stay.
 #ifndef BERTH_SIMULATOR_OFFLINE_CLUSTER_WORKLOAD_H_
 #define BERTH_SIMULATOR_OFFLINE_CLUSTER_WORKLOAD_H_
 

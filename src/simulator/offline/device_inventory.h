@@ -1,4 +1,4 @@
-// Devices as a person writes them down for a machine on paper.
+// Devices of a simulated machine, as a person writes them down.
 #ifndef BERTH_SIMULATOR_OFFLINE_DEVICE_INVENTORY_H_
 #define BERTH_SIMULATOR_OFFLINE_DEVICE_INVENTORY_H_
 

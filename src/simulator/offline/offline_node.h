@@ -52,7 +52,7 @@ struct OfflineNode {
   Ledger ledger;
   allocator::Inputs inputs;
   allocator::QueueRules queue{};  ///< of the settings named
-  NodeConditions conditions;      ///< of a running node; none on paper
+  NodeConditions conditions;      ///< of a running node; a simulated one has none
   std::string node_name;          ///< of a running node; "": not known
 };
 

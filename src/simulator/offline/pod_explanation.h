@@ -22,7 +22,8 @@ namespace berth::offline {
 /// its own.
 std::vector<std::string> NamesOf(const std::string& full_name, const std::string& node_name);
 
-/// What the admission of a pod on a running node depends on beside books and conditions; on paper there is none of it.
+/// What the admission of a pod on a running node depends on beside ledger and conditions; a simulated node has none of
+/// it.
 struct LiveNode {
   std::optional<Reject> refused{};  ///< the node does not take the pod, whatever is free
   std::optional<Wait> plugin{};     ///< a device plug-in of the pod's is waited for

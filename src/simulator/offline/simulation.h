@@ -1,4 +1,4 @@
-// Pods that come and go on a node on paper, step by step.
+// Simulation of one node: pods that come and go, step by step.
 #ifndef BERTH_SIMULATOR_OFFLINE_SIMULATION_H_
 #define BERTH_SIMULATOR_OFFLINE_SIMULATION_H_
 

@@ -1,4 +1,4 @@
-// Start of a pod's containers on paper: what init containers held goes back to the pod.
+// Simulated start of a pod's containers: what init containers held goes back to the pod.
 #ifndef BERTH_SIMULATOR_OFFLINE_START_CONTAINERS_H_
 #define BERTH_SIMULATOR_OFFLINE_START_CONTAINERS_H_
 

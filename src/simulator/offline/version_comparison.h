@@ -16,7 +16,7 @@
 
 namespace berth::offline {
 
-/// The same node, books included, deciding as another version. Errors: kInvalid: what a kubelet of that version refuses
+/// The same node and ledger, deciding as another version. Errors: kInvalid: what a kubelet of that version refuses
 /// of its settings.
 Result<OfflineNode> AsVersion(const OfflineNode& node, KubeletVersion version);
 
