@@ -506,6 +506,29 @@ TEST_F(PodManagerTest, TheLoopNeverWaitsLongForProcessesThatDoNotDie) {
   EXPECT_TRUE(manager->pods().empty());
 }
 
+TEST_F(PodManagerTest, AStartWaitsForLeftoversThatDieSlowly) {
+  auto manager = Boot();
+  world.tree.stuck.insert("kubepods/poduid-web/web");
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  for (int look = 0; look < 20; ++look) Advance(*manager, std::chrono::ceil<os::Millis>(manager->next_due() - Now()));
+  EXPECT_FALSE(HasEvent("FailedCreatePodContainer"));
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  world.tree.stuck.clear();
+  Advance(*manager, std::chrono::seconds(1));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodManagerTest, LeftoversThatDoNotDieFailTheStart) {
+  auto manager = Boot();
+  world.tree.stuck.insert("kubepods/poduid-web/web");
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  for (int second = 0; second < 12; ++second) Advance(*manager, std::chrono::seconds(1));
+  EXPECT_TRUE(HasEvent("FailedCreatePodContainer"));
+  world.tree.stuck.clear();
+  Advance(*manager, std::chrono::seconds(11));  // the back-off
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
 TEST_F(PodManagerTest, ProcessesThatSigkillDoesNotEndAreToldAndKeepTheirCpus) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());

@@ -12,14 +12,15 @@
 #include "frontend/static_pods/volumes.h"
 #include "host/cgroup/oom_score.h"
 #include "node/pods/mixed_cpus.h"
+#include "runtime/lifecycle/container_attempt.h"
 #include "runtime/lifecycle/device_grants.h"
 #include "runtime/lifecycle/env.h"
 
 namespace berth::pods {
 namespace {
 
-constexpr os::Millis kBriefly{100};  // leftovers may take that long to die
 constexpr os::Millis kLookAfterStart{10};
+constexpr os::Millis kLongestLookAtLeftovers{1'000};  // between two looks at leftovers that die
 
 }  // namespace
 
@@ -179,14 +180,17 @@ Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const E
   return std::nullopt;
 }
 
-/// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying.
+/// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying,
+/// which takes its time where the group has little CPU time or the node is busy. Errors: also kBusy, after kSlowDeath.
 Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now) {
   auto killed = parts_.groups.pod_groups().KillContainer(pod, container);
   std::map<std::string, os::MonoTime>& dying = context_.StateOf(pod.uid).dying;
   if (!killed && killed.error().code == Code::kBusy) {
     const auto [since, first] = dying.try_emplace(container, now);
-    if (now - since->second < kBriefly) {
-      parts_.agenda.WakeAt(now + kLookAfterStart);
+    const os::MonoTime::duration waited = now - since->second;
+    if (waited < runtime::kSlowDeath) {
+      parts_.agenda.WakeAt(now +
+                           std::clamp<os::MonoTime::duration>(waited / 2, kLookAfterStart, kLongestLookAtLeftovers));
       return false;
     }
   }

@@ -22,9 +22,9 @@ struct ProcessRuntimeOptions {
   std::string run_dir;     ///< absolute; made (0700) when missing. On a tmpfs (/run/berth) records end with the boot
   std::string shim_path;   ///< absolute path of the program berth-shim
   CgroupDirs shim_cgroup;  ///< where supervisors live (Berth's own cgroup); no dirs: where the caller is
-  event_loop::Executor& executor;    ///< starts containers and removes records; outlives the runtime
-  os::Millis start_deadline{5'000};  ///< longest time a start may take
-  SeccompCompiler seccomp;           ///< none: a container that names a profile is not started
+  event_loop::Executor& executor;     ///< starts containers and removes records; outlives the runtime
+  os::Millis start_deadline{30'000};  ///< longest time a start may take: its process may have little CPU time
+  SeccompCompiler seccomp;            ///< none: a container that names a profile is not started
 };
 
 /// Opens the runtime on its directory and finds containers again. What a killed daemon left half-started is removed.
