@@ -22,14 +22,20 @@ bool TakeOff(const std::vector<std::string>& names, const allocator::Node& node,
 }
 
 /// What the engine says, and no where somebody who waits comes first.
-Explanation Decided(const allocator::NodeNow& now, const Pod& pod, const LiveNode& live) {
-  if (live.refused) return {.decision = *live.refused};
-  Explanation out = allocator::Explain(now.node, now.ledger, pod, now.inputs);
-  const auto* const admit = std::get_if<Admit>(&out.decision);
-  if (admit == nullptr) return out;
-  const std::string first = live.queue.line.WhoComesFirst(now, pod, admit->delta, live.find);
-  if (!first.empty()) out.decision = allocator::OthersComeFirst(first);
-  return out;
+void TakeDecision(const allocator::NodeNow& now, const Pod& pod, const LiveNode& live, Outlook& out) {
+  if (live.refused) {
+    out.explanation = {.decision = *live.refused};
+    return;
+  }
+  out.explanation = allocator::Explain(now.node, now.ledger, pod, now.inputs);
+  if (const auto* const admit = std::get_if<Admit>(&out.explanation.decision)) {
+    const std::string first = live.queue.line.WhoComesFirst(now, pod, admit->delta, live.find);
+    if (!first.empty()) {  // whatever the version
+      out.explanation.decision = allocator::OthersComeFirst(first);
+      return;
+    }
+  }
+  out.versions = OtherVersions(now, pod, out.explanation.decision);
 }
 
 /// Who gets no place, and waits for one all the same.
@@ -105,10 +111,9 @@ Outlook ExplainNow(const allocator::Node& node, Ledger ledger, const NodeConditi
   out.was_there = TakeOff(names, node, ledger);
   if (pod.uid.empty() || ledger.pods.contains(pod.uid)) pod.uid = "explained";
   const allocator::NodeNow now{node, ledger, inputs};
-  out.explanation = Decided(now, pod, live);
+  TakeDecision(now, pod, live, out);
   out.wait = WaitFor(conditions, now, pod, names, live, out.explanation);
   out.notes = NotesOn(out.explanation.decision, live.choosy);
-  if (!out.explanation.steps.empty()) out.versions = OtherVersions(now, pod);
   return out;
 }
 

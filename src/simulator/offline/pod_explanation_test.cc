@@ -47,20 +47,24 @@ struct ExplainNowTest : testing::Test {
     ASSERT_TRUE(std::holds_alternative<Admit>(decision));
     Apply(ledger, std::get<Admit>(decision).delta);
   }
+  /// A node whose CPUs 1.38 gives otherwise than the versions before it.
+  void SpreadOverCores() {
+    KubeletConfiguration config = node.config();
+    config.reserved_system_cpus = "0-1";
+    config.cpu_manager_policy_options["distribute-cpus-across-cores"] = "true";
+    config.feature_gates["CPUManagerPolicyAlphaOptions"] = true;
+    auto threaded = allocator::Node::Make(*machine::ParseSynthetic("numa:1 core:4 pu:2"), config);
+    ASSERT_TRUE(threaded) << threaded.error().message;
+    node = *std::move(threaded);
+    ledger = node.EmptyLedger();
+  }
 
   allocator::Node node = MakeNode();
   Ledger ledger = node.EmptyLedger();
 };
 
 TEST_F(ExplainNowTest, SaysWhatAnotherVersionOfTheKubeletWouldDecideOtherwise) {
-  KubeletConfiguration config = node.config();
-  config.reserved_system_cpus = "0-1";
-  config.cpu_manager_policy_options["distribute-cpus-across-cores"] = "true";
-  config.feature_gates["CPUManagerPolicyAlphaOptions"] = true;
-  auto threaded = allocator::Node::Make(*machine::ParseSynthetic("numa:1 core:4 pu:2"), config);
-  ASSERT_TRUE(threaded) << threaded.error().message;
-  node = *std::move(threaded);
-  ledger = node.EmptyLedger();
+  SpreadOverCores();
   const Outlook two = Ask(MakePod("two", "2"));
   EXPECT_EQ(two.versions, (std::vector<VersionDifference>{{KubeletVersion::k1_38, "app", "CPUs 2-3", "CPUs 2,4"}}));
   EXPECT_NE(FormatOutlook(two, {}).find("1.38: app: CPUs 2,4, instead of CPUs 2-3\n"), std::string::npos);
@@ -196,6 +200,18 @@ TEST_F(ExplainNowTest, WhatWouldFitButForOneThatComesFirstIsTold) {
   const Outlook outlook = ExplainNow(node, ledger, {}, MakePod("web", "1"), {}, "n1", live);
   EXPECT_EQ(std::get<Reject>(outlook.explanation.decision), allocator::OthersComeFirst("default/first"));
   EXPECT_FALSE(FormatOutlook(outlook, {}).contains("Removing pods")) << "nobody has tried that";
+}
+
+TEST_F(ExplainNowTest, BehindOneThatComesFirstNoVersionIsCompared) {
+  SpreadOverCores();
+  Place(MakePod("old", "2"));
+  Pod first = MakePod("first", "5");
+  first.uid = "uid-first";
+  LiveNode live{.find = [&](const std::string& uid) { return uid == first.uid ? &first : nullptr; }};
+  live.queue.line.Leads(first.uid, ledger);
+  const Outlook behind = ExplainNow(node, ledger, {}, MakePod("two", "2"), {}, "n1", live);
+  EXPECT_EQ(std::get<Reject>(behind.explanation.decision), allocator::OthersComeFirst("default/first"));
+  EXPECT_TRUE(behind.versions.empty());
 }
 
 TEST_F(ExplainNowTest, NamesTheSettingsOfTheNodeThatWouldAdmitThePod) {

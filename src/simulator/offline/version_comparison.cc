@@ -139,21 +139,20 @@ codec::Json CompareJson(const std::vector<VersionRun>& runs) {
 }
 
 /// All that differs is how the static CPU policy picks CPUs.
-std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, const Pod& pod) {
+std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, const Pod& pod, const Decision& decision) {
   std::vector<VersionDifference> out;
   if (now.node.config().cpu_manager_policy != "static") return out;
-  const auto decided = [&](const allocator::Node& node) {
-    return std::vector{Outcome{.number = 1,
-                               .pod = FullName(pod),
-                               .added = AddStep{.file = "", .pod = pod},
-                               .decision = allocator::Decide(node, now.ledger, pod, now.inputs, nullptr)}};
+  const auto outcome_of = [&](Decision of) {
+    return std::vector{Outcome{
+        .number = 1, .pod = FullName(pod), .added = AddStep{.file = "", .pod = pod}, .decision = std::move(of)}};
   };
-  const std::vector<Outcome> here = decided(now.node);
+  const std::vector<Outcome> here = outcome_of(decision);
   for (const KubeletVersion version : kKubeletVersions) {
     if (version == now.node.options().kubelet_version) continue;
     const auto other = DecidingAs(now.node, version);
     if (!other) continue;
-    for (OutcomeDifference& d : CompareOutcomes(here, decided(*other)).differences)
+    const std::vector<Outcome> there = outcome_of(allocator::Decide(*other, now.ledger, pod, now.inputs, nullptr));
+    for (OutcomeDifference& d : CompareOutcomes(here, there).differences)
       out.push_back({version, std::move(d.container), std::move(d.first), std::move(d.second)});
   }
   return out;

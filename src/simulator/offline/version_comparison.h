@@ -7,6 +7,7 @@
 
 #include "api/codec/codec.h"
 #include "base/result.h"
+#include "model/decision.h"
 #include "model/explanation.h"
 #include "model/kubelet_version.h"
 #include "model/pod.h"
@@ -49,9 +50,9 @@ std::string CompareText(const std::vector<VersionRun>& runs, const view::TableOp
 /// The same as entries of `comparisons` (docs/how-to/simulate.md).
 codec::Json CompareJson(const std::vector<VersionRun>& runs);
 
-/// What the other versions, those that take the node's settings, would decide otherwise about a pod. Requires: as
-/// allocator::Decide.
-std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, const Pod& pod);
+/// What the other versions, those that take the node's settings, would decide otherwise about a pod than `decision`,
+/// which is allocator::Decide's here. Requires: as allocator::Decide.
+std::vector<VersionDifference> OtherVersions(const allocator::NodeNow& now, const Pod& pod, const Decision& decision);
 
 }  // namespace berth::offline
 
