@@ -25,15 +25,9 @@ CpuSet GivableCpus(const PodBooks& books) {
 
 TakeRequest RequestFor(const PodBooks& books, CpuSet available, int num) {
   const CpuOptions& options = books.rules.cpu;
-  TakeRequest out;
+  TakeRequest out = RequestBy(options, books.tables->topology, books.tables->kubelet);
   out.available = std::move(available);
   out.num = num;
-  out.distributed = options.distribute_numa;
-  out.group = options.full_pcpus_only ? books.tables->topology.cpus_per_core() : 1;
-  out.by_socket = options.align_by_socket;
-  out.uncore = options.align_uncore;
-  out.spread = options.distribute_cores;
-  out.rules = books.tables->kubelet;
   if (options.OwnOrder())
     out.order = TakeOrder{.numa = options.numa.value_or(Fill::kPack),
                           .l3 = options.l3,

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "allocator/cpu_selection/take.h"
 #include "allocator/node/allocatable.h"
 #include "allocator/topology/mask.h"
 #include "base/problems.h"
@@ -202,13 +201,9 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
   if (listed) {
     cpus = *listed;
   } else {
-    TakeRequest request{.available = topology.cpus(), .num = count};
-    request.distributed = settings.cpu.distribute_numa;
-    request.group = settings.cpu.full_pcpus_only ? topology.cpus_per_core() : 1;
-    request.by_socket = settings.cpu.align_by_socket;
-    request.uncore = settings.cpu.align_uncore;
-    request.spread = settings.cpu.distribute_cores;
-    request.rules = rules;
+    TakeRequest request = RequestBy(settings.cpu, topology, rules);
+    request.available = topology.cpus();
+    request.num = count;
     if (auto taken = TakeCpus(topology, request)) cpus = *std::move(taken);
   }
   if (cpus.Count() != count)
@@ -369,6 +364,17 @@ Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& to
   return BadSetting(
       "cpuManagerPolicyOptions.strict-cpu-reservation",
       "all CPUs (" + FormatIds(settings.reserved_cpus) + ") are reserved, none would be left for pods (reserve fewer)");
+}
+
+TakeRequest RequestBy(const CpuOptions& options, const CpuTopology& topology, const KubeletRules& rules) {
+  TakeRequest out;
+  out.distributed = options.distribute_numa;
+  out.group = options.full_pcpus_only ? topology.cpus_per_core() : 1;
+  out.by_socket = options.align_by_socket;
+  out.uncore = options.align_uncore;
+  out.spread = options.distribute_cores;
+  out.rules = rules;
+  return out;
 }
 
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "allocator/cpu_selection/take.h"
 #include "allocator/topology/cpu_topology.h"
 #include "allocator/topology_manager/topology_policy.h"
 #include "base/id_set.h"
@@ -41,6 +42,9 @@ struct CpuOptions {
   /// CPUs are taken in an order of Berth's own (cpu_selection/ordered.h).
   bool OwnOrder() const { return numa || l3 || cores || end; }
 };
+
+/// How the options have CPUs taken; which and how many is the caller's to say.
+TakeRequest RequestBy(const CpuOptions& options, const CpuTopology& topology, const KubeletRules& rules);
 
 /// Checked settings. A plain value.
 struct NodeSettings {
