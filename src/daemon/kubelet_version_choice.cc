@@ -30,8 +30,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::size_t kLongestVersion = 40;
-constexpr kube::ClientOptions kShortly{.patience = os::Millis(1'000), .limit = os::Millis(2'000), .retries = 0};
-constexpr os::Millis kProgramLimit{2'000};
+constexpr os::Millis kDeath{2'000};  // of a program that was killed
 constexpr std::size_t kLongestOutput = 4096;
 
 /// What comes until the other end is closed, or `deadline`.
@@ -87,10 +86,11 @@ KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources) 
   return {kDefaultKubeletVersion, "nothing tells of a kubelet of this node" + failed, failed.empty()};
 }
 
-Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name) {
+Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name, os::Millis limit) {
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(kube::Access access, kube::LoadOwnAccess(*fs, kubeconfig));
-  BERTH_TRY(const std::unique_ptr<kube::Client> client, kube::Client::Make(std::move(access), kShortly));
+  BERTH_TRY(const std::unique_ptr<kube::Client> client,
+            kube::Client::Make(std::move(access), {.patience = limit / 2, .limit = limit, .retries = 0}));
   const auto node =
       client->Get({.resource = {.plural = "nodes"}, .namespace_ = {}, .name = node_name, .subresource = {}});
   if (!node) return std::unexpected<Error>(node.error());
@@ -104,15 +104,15 @@ Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::st
   return value.get<std::string>();
 }
 
-Result<std::string> AskKubeletProgram(const std::string& search_path) {
+Result<std::string> AskKubeletProgram(const std::string& search_path, os::Millis limit) {
   BERTH_TRY(os::Pipe pipe, os::MakePipe());
   os::ProcessSpec spec{.argv = {"kubelet", "--version"}, .env = {}, .stdout_fd = pipe.write_end.get()};
   if (!search_path.empty()) spec.search_path = search_path;
   BERTH_TRY(const os::Process process, os::Spawn(spec));
   if (process.refused) return std::unexpected<Error>(*process.refused);
   pipe.write_end.reset();
-  const std::string said = ReadUntil(pipe.read_end.get(), os::SystemClock().Now() + kProgramLimit);
-  if (os::SendSignal(process.pidfd.get(), SIGKILL) && os::WaitEnd(process.pidfd.get(), kProgramLimit))
+  const std::string said = ReadUntil(pipe.read_end.get(), os::SystemClock().Now() + limit);
+  if (os::SendSignal(process.pidfd.get(), SIGKILL) && os::WaitEnd(process.pidfd.get(), kDeath))
     os::Reap(process.pidfd.get());
   const std::vector<std::string_view> words = SplitWords(said);  // "Kubernetes v1.37.2"
   if (words.size() == 2 && words[0] == "Kubernetes") return std::string(words[1]);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "host/os/clock.h"
 #include "model/kubelet_version.h"
 
 namespace berth::daemon {
@@ -31,14 +32,14 @@ KubeletVersionChoice ChooseKubeletVersion(const KubeletVersionSources& sources);
 /// that is no version.
 std::optional<KubeletVersion> NearestKubeletVersion(std::string_view reported);
 
-/// What the API server's Node says its kubelet is. `kubeconfig` as kube::LoadOwnAccess takes it. Waits two seconds at
+/// What the API server's Node says its kubelet is. `kubeconfig` as kube::LoadOwnAccess takes it. Waits `limit` at
 /// most. Errors: of kube::LoadOwnAccess and kube::Client; kInvalid: it says none.
-Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name);
+Result<std::string> AskNodesKubelet(const std::string& kubeconfig, const std::string& node_name, os::Millis limit);
 
 /// What the program kubelet in `search_path` (as os::ProcessSpec has it; "": the usual folders) says it is, asked with
-/// --version. Waits two seconds at most. Errors: of os::Spawn; kNotFound: there is none; kInvalid: it says something
-/// else, or nothing in that time.
-Result<std::string> AskKubeletProgram(const std::string& search_path);
+/// --version. Waits `limit` at most. Errors: of os::Spawn; kNotFound: there is none; kInvalid: it says something else,
+/// or nothing in that time.
+Result<std::string> AskKubeletProgram(const std::string& search_path, os::Millis limit);
 
 }  // namespace berth::daemon
 

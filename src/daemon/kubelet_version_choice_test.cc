@@ -25,6 +25,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+constexpr os::Millis kPatience{60'000};
+
 struct KubeletVersionChoiceTest : ::testing::Test {
   void WriteState(checkpoint::KubeletCpuVersion version) {
     std::ofstream(folder / "cpu_manager_state")
@@ -86,15 +88,15 @@ TEST_F(KubeletVersionChoiceTest, ASourceThatFailsIsPassedOverAndNamed) {
 }
 
 TEST_F(KubeletVersionChoiceTest, TheInstalledKubeletIsAskedForItsVersion) {
-  const auto none = AskKubeletProgram(folder.path());
+  const auto none = AskKubeletProgram(folder.path(), kPatience);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kNotFound);
   InstallKubelet("Kubernetes v1.38.2");
-  const auto version = AskKubeletProgram(folder.path());
+  const auto version = AskKubeletProgram(folder.path(), kPatience);
   ASSERT_TRUE(version) << version.error().message;
   EXPECT_EQ(*version, "v1.38.2");
   InstallKubelet("something else");
-  const auto odd = AskKubeletProgram(folder.path());
+  const auto odd = AskKubeletProgram(folder.path(), kPatience);
   ASSERT_FALSE(odd);
   EXPECT_THAT(odd.error().message, HasSubstr("kubelet --version says \"something else"));
 }
@@ -130,15 +132,15 @@ TEST_F(KubeletVersionChoiceTest, TheNodeOfTheApiServerNamesItsKubelet) {
   });
   const std::string kubeconfig = folder / "node.conf";
   std::ofstream(kubeconfig) << kube::KubeconfigOf(api.access());
-  const auto version = AskNodesKubelet(kubeconfig, "n1");
+  const auto version = AskNodesKubelet(kubeconfig, "n1", kPatience);
   ASSERT_TRUE(version) << version.error().message;
   EXPECT_EQ(*version, "v1.37.2");
   EXPECT_THAT(api.lines(), ElementsAre("GET /api/v1/nodes/n1"));
-  const auto none = AskNodesKubelet(kubeconfig, "n1");
+  const auto none = AskNodesKubelet(kubeconfig, "n1", kPatience);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("node n1 has no nodeInfo"));
-  EXPECT_FALSE(AskNodesKubelet(kubeconfig, "n1"));
-  EXPECT_FALSE(AskNodesKubelet(folder / "none.conf", "n1"));
+  EXPECT_FALSE(AskNodesKubelet(kubeconfig, "n1", kPatience));
+  EXPECT_FALSE(AskNodesKubelet(folder / "none.conf", "n1", kPatience));
 }
 
 TEST_F(KubeletVersionChoiceTest, TheSettingOutweighsWhatIsFoundAndAPlayedNodeFindsNothing) {

@@ -73,6 +73,9 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   return read;
 }
 
+constexpr os::Millis kApiServerLimit{2'000};  // it may well be away
+constexpr os::Millis kProgramLimit{30'000};   // a large file on a disk that may be slow and busy: the node starts
+
 /// A kubelet may be beside berthd, or have been here before it. A simulated node has none.
 KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
   const config::BerthConfiguration& berth = settings.berth;
@@ -82,12 +85,12 @@ KubeletVersionChoice KubeletVersionOf(const Settings& settings, bool played) {
   if (!berth.kubelet_dir.empty())
     sources.program = [] {
       const char* const path = std::getenv("PATH");
-      return AskKubeletProgram(path != nullptr ? path : "");
+      return AskKubeletProgram(path != nullptr ? path : "", kProgramLimit);
     };
   if (BesideKubelet(settings) && (berth.pod_specs || berth.publish))
     sources.node = [&] {
-      return AskNodesKubelet(berth.pod_specs ? berth.pod_specs->kubeconfig : berth.publish->kubeconfig,
-                             berth.node_name);
+      return AskNodesKubelet(berth.pod_specs ? berth.pod_specs->kubeconfig : berth.publish->kubeconfig, berth.node_name,
+                             kApiServerLimit);
     };
   return ChooseKubeletVersion(sources);
 }

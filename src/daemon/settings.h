@@ -65,7 +65,7 @@ struct Settings {
 
 /// Errors: kInvalid (settings wrong, all problems in the message, those LoadNode would find too), kNotFound (a file
 /// that was named is missing), kPermission, kIo. Where kubeletVersion is not set, an API server that Berth has access
-/// to and the installed kubelet are asked: that waits two seconds for each at most.
+/// to and the installed kubelet are asked: that waits two seconds and 30 seconds at most.
 Result<Settings> LoadSettings(const CommandLine& line);
 
 /// As the setting `runtime`, and as berthd's status says it.
