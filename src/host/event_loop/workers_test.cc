@@ -101,9 +101,9 @@ TEST_F(WorkersTest, ThreadsGoWhenThereIsNothingToDoAndComeBack) {
             if (--left == 0) loop->Stop();
           });
     while (left > 0) ASSERT_TRUE(loop->Turn(true));
-    while (workers->threads() > 1) std::this_thread::yield();
+    // The end is posted before its job counts as done: the thread that stays may still be at that.
+    while (workers->jobs() > 0 || workers->threads() > 1) std::this_thread::yield();
   }
-  EXPECT_EQ(0U, workers->jobs());
 }
 
 TEST_F(WorkersTest, StopLetsWhatWasGivenEnd) {

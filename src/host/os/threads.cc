@@ -61,8 +61,9 @@ void Threads::JoinEnded() {
   for (std::thread& thread : ended) thread.join();
 }
 
-bool Threads::TakeJob(Job& job, List::iterator self) {
+bool Threads::TakeJob(Job& job, List::iterator self, bool first) {
   const MutexLock lock(mutex_);
+  if (!first) --running_;  // idle at the same moment: who sees no job left has a thread that is free
   const MonoTime end = SystemClock().Now() + options_.linger;
   ++idle_;
   while (waiting_.empty() && !stop_) {
@@ -91,11 +92,10 @@ void Threads::Work(List::iterator self) {
     const MutexLock lock(mutex_);
     starting_ = false;
   }
-  for (Job job; TakeJob(job, self);) {
+  bool first = true;
+  for (Job job; TakeJob(job, self, first); first = false) {
     job();
     job = nullptr;  // what it owned goes before it counts as done
-    const MutexLock lock(mutex_);
-    --running_;
   }
 }
 

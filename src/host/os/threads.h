@@ -47,8 +47,9 @@ class Threads {
   void GrowIfShort() BERTH_REQUIRES(mutex_);
   void JoinEnded() BERTH_EXCLUDES(mutex_);
   void Work(List::iterator self) BERTH_EXCLUDES(mutex_);
-  /// False: this thread shall go, and counts no more: who gives a job now gets another.
-  bool TakeJob(Job& job, List::iterator self) BERTH_EXCLUDES(mutex_);
+  /// `first`: it has done no job before. False: this thread shall go, and counts no more: who gives a job now gets
+  /// another.
+  bool TakeJob(Job& job, List::iterator self, bool first) BERTH_EXCLUDES(mutex_);
 
   const ThreadsOptions options_;
   mutable Mutex mutex_;
