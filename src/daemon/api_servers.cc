@@ -59,12 +59,11 @@ void ApiServers::OpenPodResources() {
                                      parts_.settings.kubelet_version),
        .on_lost_socket = parts_.on_lost_socket},
       [this] { return NewestSnapshot(); });
-  const pods::Parts& node = parts_.node.parts();
   if (service)
     pod_resources_ = *std::move(service);
   else
-    node.events.Warning("PodResourcesUnavailable", node.ObjectOfNode(),
-                        "the pod resources API is not served: " + service.error().message);
+    parts_.node.events().Warning("PodResourcesUnavailable", parts_.node.ObjectOfNode(),
+                                 "the pod resources API is not served: " + service.error().message);
 }
 
 void ApiServers::OpenWeb() {
@@ -73,10 +72,9 @@ void ApiServers::OpenWeb() {
   options.snapshot = [this] { return NewestSnapshot(); };
   options.on_lost_socket = parts_.on_lost_socket;
   auto page = web::Page::Start(std::move(options), *api_);
-  const pods::Parts& node = parts_.node.parts();
   if (!page)
-    return node.events.Warning("WebUnavailable", node.ObjectOfNode(),
-                               "the live page is not served: " + page.error().message);
+    return parts_.node.events().Warning("WebUnavailable", parts_.node.ObjectOfNode(),
+                                        "the live page is not served: " + page.error().message);
   web_ = *std::move(page);
   parts_.log.Info("live page: " + parts_.settings.berth.web->address);
 }

@@ -29,12 +29,12 @@ NodeSetup SetupOf(const Settings& settings, const Machine& machine, const Daemon
   NodeSetup out;
   core::NodeOptions& node = out.node;
   node.cgroup_names = host.names();
-  node.cpus.partition = settings.berth.cpu_partition;
+  node.reconciler.cpus.partition = settings.berth.cpu_partition;
   node.pods.node_name = settings.berth.node_name;
   node.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
   node.reconcile_period = settings.reconcile_period;
-  node.adopt_unknown = settings.berth.unknown_pods == "adopt";
-  if (machine.this_host) node.machine = LooksAtMachine(settings);
+  node.reconciler.adopt_unknown = settings.berth.unknown_pods == "adopt";
+  if (machine.this_host) node.reconciler.machine = LooksAtMachine(settings);
   node.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
   pods::StaticPodOptions& pods = out.static_pods;
   pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;

@@ -34,11 +34,11 @@ Result<allocator::Node> NodeOf(const Machine& machine) {
 /// Four CPUs on two nodes with 2 GiB each.
 struct HotplugTest : testing::Test {
   HotplugTest() : machine(allocator::testing::MakeMachine(TwoNodes())), world(*NodeOf(machine)) {
-    world.options.machine.glance = [this] {
+    world.options.reconciler.machine.glance = [this] {
       ++glances;
       return Result<Machine>(machine);
     };
-    world.options.machine.look = [this](const Machine& known) -> Result<reconciler::LookedAt> {
+    world.options.reconciler.machine.look = [this](const Machine& known) -> Result<reconciler::LookedAt> {
       ++looks;
       const Machine now = WithCpusOf(machine, known);
       BERTH_TRY(allocator::Node node, NodeOf(now));

@@ -76,7 +76,7 @@ struct NriAllocatorDeviceTest : NriAllocatorTest {
     agent->Synchronize({.pods = {pod}, .containers = {}});
     Settle();
     EXPECT_EQ(1, asked_for_all);
-    EXPECT_FALSE(manager->core().parts().pods.at(pod.uid).reported.devices.empty());
+    EXPECT_FALSE(manager->core().pods().at(pod.uid).reported.devices.empty());
   }
   const PodRecord& RecordOf(const nri::Pod& pod) const { return manager->ledger().pods.at(pod.uid); }
   int Warnings() const {
@@ -205,7 +205,7 @@ TEST_F(NriAllocatorDeviceTest, ContainersThatShareDoNotWaitAndTheirDevicesAreAsk
   Settle();
   EXPECT_EQ(0, asked);
   EXPECT_EQ(1, asked_for_all);
-  EXPECT_EQ(given.at({"default", "db"}), manager->core().parts().pods.at("uid-db").reported.devices) << "for people";
+  EXPECT_EQ(given.at({"default", "db"}), manager->core().pods().at("uid-db").reported.devices) << "for people";
 }
 
 /// Its socket is not there yet, or it was asked too much at once.
@@ -273,10 +273,10 @@ TEST_F(NriAllocatorDeviceTest, AnAnswerAboutAPodThatHasGoneDoesNothing) {
   const auto answer = Begin(train, "app", 1000);
   agent->Happened(nri::Event::kStopPod, train, std::nullopt);
   agent->Tick(host.clock.Now());
-  ASSERT_FALSE(manager->core().parts().pods.contains(train.uid));
+  ASSERT_FALSE(manager->core().pods().contains(train.uid));
   manager->executor().RunAll();
   EXPECT_EQ(1, asked);
-  EXPECT_FALSE(manager->core().parts().pods.contains(train.uid));
+  EXPECT_FALSE(manager->core().pods().contains(train.uid));
   EXPECT_EQ(0U, Answers());
 }
 
@@ -317,7 +317,7 @@ TEST_F(NriAllocatorDeviceTest, ARestartChangesNothing) {
   Settle();
   EXPECT_EQ(before, RecordOf(train));
   EXPECT_EQ(Cpus("4-5"), CpusOf(train, app));
-  EXPECT_EQ(given.at({"default", "train"}), manager->core().parts().pods.at(train.uid).reported.devices);
+  EXPECT_EQ(given.at({"default", "train"}), manager->core().pods().at(train.uid).reported.devices);
   nri::Container again = app;
   again.id += "-again";
   const auto created = Create(train, again);
@@ -353,7 +353,7 @@ TEST_F(NriAllocatorDeviceTest, WhatARuntimeHasIsNotWaitedForLongerThanHalfASecon
   manager->executor().RunAll();
   Settle();
   EXPECT_EQ(Cpus("1-2"), CpusOf(train, app));
-  EXPECT_FALSE(manager->core().parts().pods.at(train.uid).reported.devices.empty()) << "known for later ones";
+  EXPECT_FALSE(manager->core().pods().at(train.uid).reported.devices.empty()) << "known for later ones";
 }
 
 /// Where nothing is to be had beside the devices, the policy refuses.

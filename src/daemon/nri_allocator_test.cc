@@ -311,16 +311,16 @@ TEST_F(NriAllocatorTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) 
   Boot();
   agent->Synchronize({.pods = {db}, .containers = {}});
   Settle();
-  EXPECT_EQ("UnexpectedAdmissionError", manager->core().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("UnexpectedAdmissionError", manager->core().pods().at(db.uid).why().reason);
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
-  EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("", manager->core().pods().at(db.uid).why().reason);
   EXPECT_TRUE(std::filesystem::is_empty(checkpoints.path()));
 }
 
 TEST_F(NriAllocatorTest, APodKeepsItsReasonUntilNoneOfItsContainersIsWithoutItsPlace) {
   Boot({.share_unplaced = true});
   const nri::Pod db = MakePod("db", "");
-  const auto reason = [&] { return manager->core().parts().pods.at(db.uid).why().reason; };
+  const auto reason = [&] { return manager->core().pods().at(db.uid).why().reason; };
   Run(db, "big", 9000);
   EXPECT_EQ("UnexpectedAdmissionError", reason());
   const nri::Container app = Run(db, "app", 1000);
@@ -338,7 +338,7 @@ TEST_F(NriAllocatorTest, AContainerThatHasEndedIsWithoutItsPlaceNoLonger) {
   const nri::Container setup = Run(db, "setup", 9000);
   agent->Stop(db, setup);
   Run(db, "app", 1000);
-  EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason);
+  EXPECT_EQ("", manager->core().pods().at(db.uid).why().reason);
 }
 
 TEST_F(NriAllocatorTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
@@ -355,14 +355,14 @@ TEST_F(NriAllocatorTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
     if (refused_again) {  // by words of an earlier berthd only: it has its place
       pods::PodCheckpoint life;
       life.evicted = pods::Why{.reason = "UnexpectedAdmissionError"};
-      ASSERT_TRUE(manager->core().parts().checkpoints.Keep(db.uid, life));
+      ASSERT_TRUE(manager->core().checkpoints().Keep(db.uid, life));
     }
     agent.reset();
     manager.reset();
     Boot();
     agent->Synchronize({.pods = {db}, .containers = {runs}});
     Settle();
-    EXPECT_EQ("", manager->core().parts().pods.at(db.uid).why().reason) << refused_again;
+    EXPECT_EQ("", manager->core().pods().at(db.uid).why().reason) << refused_again;
     EXPECT_TRUE(std::filesystem::is_empty(checkpoints.path())) << refused_again;
   }
 }
@@ -510,8 +510,8 @@ TEST_F(NriAllocatorSpecifiedTest, RequestsAreTheSpecsAndNotWhatTheRuntimeShows) 
   app.resources.requests["vendor.com/gpu"] = Quantity::FromMilli(1000);
   agent->SetSpec(SpecOf(pod, {}, {app}));
   Run(pod, "app", 700);
-  EXPECT_TRUE(manager->core().parts().pods.at(pod.uid).reported.spec);
-  const ResourceList& requests = manager->core().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
+  EXPECT_TRUE(manager->core().pods().at(pod.uid).reported.spec);
+  const ResourceList& requests = manager->core().pods().at(pod.uid).pod.containers[0].resources.requests;
   EXPECT_EQ((ResourceList{{"cpu", Quantity::FromMilli(1000)}, {"memory", Quantity::FromBytes({64 << 20})}}), requests);
 }
 
@@ -584,7 +584,7 @@ TEST_F(NriAllocatorSpecifiedTest, APodWhoseSpecHasGoneStaysAsItWasKnown) {
   const nri::Container app = Run(pod, "app", 2000);
   EXPECT_EQ(Cpus("3-4"), CpusOf(pod, app));
   Run(pod, "debugger", 0);
-  EXPECT_EQ(3U, manager->core().parts().pods.at(pod.uid).pod.containers.size());
+  EXPECT_EQ(3U, manager->core().pods().at(pod.uid).pod.containers.size());
 }
 
 /// What is there before berthd is looked at with what the server says, but not for ever without it.
@@ -782,7 +782,7 @@ TEST_F(NriAllocatorTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
   nri::Inventory all;
   for (int i = 0; i < 80; ++i) all.pods.push_back(MakePod("p" + std::to_string(i), "burstable"));
   const nri::Pod goes = all.pods.front();
-  const auto& known = manager->core().parts().pods;
+  const auto& known = manager->core().pods();
   host.tree.look_takes = os::Millis(1);
   agent->Synchronize(all);
   agent->Tick(host.clock.Now());
@@ -849,7 +849,7 @@ TEST_F(LookedAtTest, AContainerThatSharesIsMadeAndStartedMeanwhile) {
   EXPECT_TRUE(Start(late, container));
   EXPECT_FALSE(agent->Started());
   EndLook();
-  EXPECT_TRUE(manager->core().parts().pods.contains(late.uid));
+  EXPECT_TRUE(manager->core().pods().contains(late.uid));
   const nri::Pod db = MakePod("db", "");
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
   EXPECT_EQ(CpusOf(late, container), Cpus("0,3-7"));
@@ -931,7 +931,7 @@ TEST_F(LookedAtTest, WhatWasDecidedIsInForceAtLastHoweverManyComeMeanwhile) {
   EXPECT_TRUE(agent->Started());
   EXPECT_LT(made, 60) << "what was read and written is not done again";
   EXPECT_EQ(all.pods.size(), CountTold("PlacedLate"));
-  for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->core().parts().pods.at(pod.uid).decisions) << pod.uid;
+  for (const nri::Pod& pod : all.pods) EXPECT_EQ(1U, manager->core().pods().at(pod.uid).decisions) << pod.uid;
 }
 
 /// However long it lasts already: whoever asks waits for a slice.
@@ -1008,7 +1008,7 @@ TEST_F(DecidingTest, APodThatIsReleasedAgainIsNotForgottenBeforeThatIsSaved) {
   EndLook();
   Settle();
   EXPECT_FALSE(manager->ledger().pods.contains(back.uid));
-  EXPECT_FALSE(manager->core().parts().pods.contains(back.uid));
+  EXPECT_FALSE(manager->core().pods().contains(back.uid));
 }
 
 /// What is saved next has the revision of what was not.

@@ -38,8 +38,7 @@ Result<std::unique_ptr<NriFrontEnd>> NriFrontEnd::Open(const NriFrontEndParts& p
 }
 
 void NriFrontEnd::Tell(bool warning, const std::string& reason, const std::string& message) {
-  const pods::Parts& node = parts_.node.parts();
-  node.events.Tell(warning, reason, node.ObjectOfNode(), message);
+  parts_.node.events().Tell(warning, reason, parts_.node.ObjectOfNode(), message);
 }
 
 void NriFrontEnd::OpenNewGroups() {

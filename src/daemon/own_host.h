@@ -52,7 +52,7 @@ class OwnHost final : public DaemonHost {
   Result<void> OpenSystemGroup(events::Log& log);
   Result<void> OpenRuntime(std::vector<std::string>& warnings);
   Result<void> OpenCri(std::vector<std::string>& warnings);
-  events::EventLog& event_log() const { return node_->parts().events; }
+  events::EventLog& event_log() const { return node_->events(); }
   void ReturnToOwnGroup();
   void ClearRootGroup(int passes);
   void TakeMoved(Result<SystemProcesses::Moved> moved);

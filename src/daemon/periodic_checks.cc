@@ -10,8 +10,7 @@
 
 namespace berth::daemon {
 /// What nothing names is only nobody's when every manifest was read.
-PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop)
-    : parts_(node.parts()), sync_loop_(sync_loop) {
+PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop) : node_(node), sync_loop_(sync_loop) {
   recovery::StartupRecovery& recovery = node.recovery();
   reconciler::Reconciler& reconciler = node.reconciler();
   steps_ = {[this](os::MonoTime now) { sync_loop_.runtime_events().CompareWithRuntime(now); },
@@ -28,7 +27,7 @@ PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop)
             [this](os::MonoTime) {
               if (sync_loop_.manifests().complete()) ForgetGone();
             },
-            [this](os::MonoTime) { parts_.checkpoints.KeepAgain(); },
+            [this](os::MonoTime) { node_.checkpoints().KeepAgain(); },
             [this](os::MonoTime) { GiveMemoryBack(); }};
 }
 
@@ -61,19 +60,19 @@ void PeriodicChecks::MarkMemory() {
 /// malloc keeps what a large manifest or call took. A worker gives it back: that takes some milliseconds.
 void PeriodicChecks::GiveMemoryBack() {
   const auto held = os::ResidentMemoryOf(::getpid());
-  if (held && memory_.Grown(*held)) parts_.executor.Run("memory", [] { ::malloc_trim(0); }, [this] { MarkMemory(); });
+  if (held && memory_.Grown(*held)) node_.executor().Run("memory", [] { ::malloc_trim(0); }, [this] { MarkMemory(); });
 }
 
 /// What is left of pods that are not there any more.
 void PeriodicChecks::ForgetGone() {
   std::set<std::string> uids;
-  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  for (const auto& [uid, managed] : node_.pods()) uids.insert(uid);
   std::vector<std::string> gone;
-  for (const auto& [uid, statuses] : parts_.records.all())
+  for (const auto& [uid, statuses] : node_.statuses().all())
     if (!uids.contains(uid)) gone.push_back(uid);
   for (const std::string& uid : gone) sync_loop_.cleanup().ForgetRecords(uid);
-  parts_.runtime.Retain(uids);
-  if (parts_.groups.site().owns_pods()) parts_.checkpoints.Retain(uids);  // a runtime says later which pods are there
+  node_.runtime().Retain(uids);
+  if (node_.groups().site().owns_pods()) node_.checkpoints().Retain(uids);  // a runtime says later which pods are there
   sync_loop_.cleanup().RemoveOrphan();
 }
 

@@ -10,7 +10,6 @@
 #include "frontend/static_pods/sync_loop.h"
 #include "host/os/clock.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::daemon {
 
@@ -33,7 +32,7 @@ class PeriodicChecks {
   void MarkMemory();
   void GiveMemoryBack();
 
-  pods::Parts parts_;
+  core::Node& node_;
   pods::SyncLoop& sync_loop_;
   std::vector<std::function<void(os::MonoTime)>> steps_;
   std::size_t step_ = 0;  // the next one; 0: not begun

@@ -56,7 +56,7 @@ void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
 }
 
 Result<std::vector<std::string>> PodManager::Restart(const std::string& uid, os::MonoTime now) {
-  auto restarted = pods::RestartContainers(node_.parts(), uid, now);
+  auto restarted = pods::RestartContainers(node_, uid, now);
   if (restarted) Sync();
   return restarted;
 }
@@ -80,7 +80,7 @@ os::MonoTime PodManager::next_due() const {
 }
 
 void PodManager::Tick(os::MonoTime now) {
-  const os::Clock& clock = node_.parts().clock;
+  const os::Clock& clock = node_.clock();
   const os::Slice slice(clock, clock.Now() + node_.options().slice);
   if (sync_loop_.runtime_events().working()) ++turns_;
   const bool all_heard = sync_loop_.runtime_events().Work(now, slice);

@@ -477,7 +477,9 @@ TEST_F(PodRepairTest, ALedgerThatCannotBeSavedFollowsLater) {
 }
 
 TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
-  world.options.machine.look = [](const Machine&) { return Result<reconciler::LookedAt>({MakeNode(6), "m6", {}}); };
+  world.options.reconciler.machine.look = [](const Machine&) {
+    return Result<reconciler::LookedAt>({MakeNode(6), "m6", {}});
+  };
   world.tree.online = CpuSet::Range(0, 3);
   auto manager = BootWith(both);
   world.tree.online = CpuSet::Range(0, 5);
@@ -558,7 +560,7 @@ TEST_F(PodRepairTest, LooksForStraysThatFailAreToldOnce) {
 TEST_F(PodRepairTest, GroupsOfOthersAreReportedOnceOrTakenOver) {
   for (const bool adopt : {false, true}) {
     FakeNode fresh(MakeNode());
-    fresh.options.adopt_unknown = adopt;
+    fresh.options.reconciler.adopt_unknown = adopt;
     auto manager = fresh.Boot();
     ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
     manager->OnSnapshot(Wanting(both), fresh.clock.Now());

@@ -25,19 +25,18 @@ constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has 
 NriAllocator::NriAllocator(core::Node& node, WatchedRuntime& runtime, NriAllocatorOptions options,
                            std::function<void()> join_anew)
     : node_(node),
-      parts_(node.parts()),
       runtime_(runtime),
       options_(std::move(options)),
       join_anew_(std::move(join_anew)),
-      session_(parts_.clock.Now()),
+      session_(node_.clock().Now()),
       conflicts_(options_.step_aside),
       device_reports_(
-          parts_.executor, parts_.clock, options_.devices, [this](bool warning, const std::string& message) {
-            parts_.events.Tell(warning, warning ? "DevicesUnknown" : "DevicesKnown", parts_.ObjectOfNode(), message);
+          node_.executor(), node_.clock(), options_.devices, [this](bool warning, const std::string& message) {
+            node_.events().Tell(warning, warning ? "DevicesUnknown" : "DevicesKnown", node_.ObjectOfNode(), message);
             node_.Changed();
           }) {
   TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
-  next_look_at_kubelet_ = parts_.clock.Now() + kBetweenLooksAtKubelet;
+  next_look_at_kubelet_ = node_.clock().Now() + kBetweenLooksAtKubelet;
 }
 
 /// While it is decided on what a runtime has, what it asks waits.
@@ -51,16 +50,16 @@ bool NriAllocator::Waits(Call call) {
 
 void NriAllocator::Joined(const nri::Runtime& runtime) {
   session_.Join();
-  parts_.events.Normal("RuntimeJoined", parts_.ObjectOfNode(),
-                       fmt::format("{} {} asks where containers go, by NRI {}", runtime.name, runtime.version,
-                                   runtime.nri_version.empty() ? "older than 0.12" : runtime.nri_version));
+  node_.events().Normal("RuntimeJoined", node_.ObjectOfNode(),
+                        fmt::format("{} {} asks where containers go, by NRI {}", runtime.name, runtime.version,
+                                    runtime.nri_version.empty() ? "older than 0.12" : runtime.nri_version));
 }
 
 void NriAllocator::Left(const std::string& why) {
-  session_.Leave(parts_.clock.Now());
+  session_.Leave(node_.clock().Now());
   KeepNewGroups();
-  parts_.events.Warning("RuntimeLeft", parts_.ObjectOfNode(),
-                        why + "; containers that are made now are put in their place when it is back");
+  node_.events().Warning("RuntimeLeft", node_.ObjectOfNode(),
+                         why + "; containers that are made now are put in their place when it is back");
 }
 
 void NriAllocator::KeepNewGroups() {
@@ -73,9 +72,9 @@ void NriAllocator::KeepNewGroups() {
 void NriAllocator::Confine(const std::string& path) {
   if (aside()) return;
   const auto most_of = [this](const cgroup_manager::ContainerGroup& who) {
-    const cgroup_manager::Planner& planner = parts_.groups.planner();
-    CpuSet now = planner.CpusNow(who, parts_.allocations.ledger(), parts_.allocations.online());
-    CpuSet soon = now & planner.CpusNow(who, parts_.allocations.newest(), parts_.allocations.online());
+    const cgroup_manager::Planner& planner = node_.groups().planner();
+    CpuSet now = planner.CpusNow(who, node_.allocations().ledger(), node_.allocations().online());
+    CpuSet soon = now & planner.CpusNow(who, node_.allocations().newest(), node_.allocations().online());
     return soon.empty() ? now : soon;
   };
   CpuSet most = most_of({});
@@ -84,12 +83,12 @@ void NriAllocator::Confine(const std::string& path) {
     for (const auto& [name, tracked_container] : pod.containers)
       if (!tracked_container.id.empty() && tracked_container.placed && group.find(tracked_container.id) != group.npos)
         if (CpuSet own = most_of({uid, name}); !own.empty()) most = std::move(own);
-  const auto now = parts_.tree.ReadCpus(path);
+  const auto now = node_.groups().site().tree().ReadCpus(path);
   if (!now || (!now->empty() && now->IsSubsetOf(most))) return;
   CgroupValues values;
   values.cpus = most;
-  if (auto written = parts_.groups.site().WriteUnlessGone(path, values); !written)
-    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, written.error().message);
+  if (auto written = node_.groups().site().WriteUnlessGone(path, values); !written)
+    node_.events().Warning("FailedCgroupUpdate", "cgroup/" + path, written.error().message);
 }
 
 // ---- pods and containers ---
@@ -100,7 +99,7 @@ pods::ManagedPod& NriAllocator::Know(const nri::Pod& pod) {
   tracked_container.sandboxes.insert(pod.id);
   tracked_container.leave_at.reset();
   leaving_.erase(uid);
-  const auto [entry, is_new] = parts_.pods.try_emplace(uid);
+  const auto [entry, is_new] = node_.pods().try_emplace(uid);
   pods::ManagedPod& managed = entry->second;
   Pod seen = PodOf(pod);
   seen.containers = std::move(managed.pod.containers);
@@ -110,7 +109,7 @@ pods::ManagedPod& NriAllocator::Know(const nri::Pod& pod) {
   managed.pod = std::move(seen);
   if (looking()) looking()->there.insert(uid);
   if (is_new) {
-    const pods::PodCheckpoint* const life = parts_.checkpoints.Find(uid);  // an earlier berthd refused it
+    const pods::PodCheckpoint* const life = node_.checkpoints().Find(uid);  // an earlier berthd refused it
     managed.stage = pods::Foreign{life != nullptr ? life->evicted.value_or(pods::Why()) : pods::Why()};
   }
   if (!managed.lifecycle) managed.lifecycle.emplace(managed.pod);
@@ -143,13 +142,13 @@ runtime::ContainerStatus NriAllocator::StatusOf(const nri::Pod& pod, const nri::
                                   .attempt = tracked_container == nullptr ? 0 : tracked_container->attempt,
                                   .state = state,
                                   .pid = static_cast<int>(container.pid)};
-  if (const auto known = parts_.records.all().find(status.pod_uid); known != parts_.records.all().end())
+  if (const auto known = node_.statuses().all().find(status.pod_uid); known != node_.statuses().all().end())
     if (const auto before = known->second.find(status.container);
         before != known->second.end() && before->second.id == status.id) {
       status.started_at = before->second.started_at;
       if (status.pid == 0) status.pid = before->second.pid;
     }
-  const std::string now = os::FormatTime(parts_.clock.Wall());
+  const std::string now = os::FormatTime(node_.clock().Wall());
   if (status.started_at.empty()) status.started_at = now;
   if (state == runtime::ContainerState::kExited) status.finished_at = now;
   return status;
@@ -167,15 +166,15 @@ void NriAllocator::Tell(const nri::Pod& pod, const nri::Container& container, ru
 /// they were just read.
 void NriAllocator::FindGroups(const nri::Pod& pod, const std::vector<std::string>* listed) {
   const std::string uid = UidOf(pod);
-  cgroup_manager::GroupTable& table = parts_.groups.table();
-  const std::string object = pods::ObjectOf(parts_.pods[uid].pod);
+  cgroup_manager::GroupTable& table = node_.groups().table();
+  const std::string object = pods::ObjectOf(node_.pods()[uid].pod);
   if (!table.pods().contains(uid)) {
-    const auto path = GroupOf(pod, parts_.groups.site().names().root());
+    const auto path = GroupOf(pod, node_.groups().site().names().root());
     if (!path) {
-      parts_.events.Warning("UnknownGroup", object,
-                            fmt::format("its group is not below {}, where pods are looked for: {}; what others get is "
-                                        "not kept free of it",
-                                        parts_.groups.site().names().root(), Printable(pod.cgroup_parent, 200)));
+      node_.events().Warning("UnknownGroup", object,
+                             fmt::format("its group is not below {}, where pods are looked for: {}; what others get is "
+                                         "not kept free of it",
+                                         node_.groups().site().names().root(), Printable(pod.cgroup_parent, 200)));
       return;
     }
     table.KnowPod(uid, *path);
@@ -184,16 +183,16 @@ void NriAllocator::FindGroups(const nri::Pod& pod, const std::vector<std::string
   for (const auto& [name, tracked_container] : tracked_.Know(uid).containers)
     if (tracked_container.runs && !tracked_container.ended && !table.IdsOf(uid).contains(tracked_container.id))
       table.KnowId(uid, name, tracked_container.id);
-  cgroup_manager::RuntimeGroups& groups = parts_.groups.runtime_groups();
-  const Ledger& ledger = parts_.allocations.ledger();
+  cgroup_manager::RuntimeGroups& groups = node_.groups().runtime_groups();
+  const Ledger& ledger = node_.allocations().ledger();
   if (auto found = listed == nullptr ? groups.Find(uid, ledger) : groups.FindAmong(uid, *listed, ledger);
       !found && found.error().code != Code::kNotFound)
-    parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
+    node_.events().Warning("FailedCgroupUpdate", object, found.error().message);
 }
 
 /// nullptr: its group is not known.
 const std::string* NriAllocator::PathOf(const std::string& uid, const std::string& name) const {
-  const cgroup_manager::GroupTable& table = parts_.groups.table();
+  const cgroup_manager::GroupTable& table = node_.groups().table();
   const auto pod = table.pods().find(uid);
   return pod == table.pods().end() ? nullptr : table.FindContainer(pod->second, uid, name);
 }
@@ -201,23 +200,23 @@ const std::string* NriAllocator::PathOf(const std::string& uid, const std::strin
 void NriAllocator::PutInPlace(const std::string& uid, const std::string& name) {
   const std::string* const path = PathOf(uid, name);
   if (path == nullptr) return;
-  if (auto put = parts_.groups.cpusets().Put(*path, parts_.allocations.ledger()); !put)
-    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + *path, put.error().message);
+  if (auto put = node_.groups().cpusets().Put(*path, node_.allocations().ledger()); !put)
+    node_.events().Warning("FailedCgroupUpdate", "cgroup/" + *path, put.error().message);
 }
 
 bool NriAllocator::HasOwn(const std::string& uid, const std::string& name) const {
-  const auto record = parts_.allocations.ledger().pods.find(uid);
-  return record != parts_.allocations.ledger().pods.end() && ledger::IsOwn(FindPlacement(record->second, name));
+  const auto record = node_.allocations().ledger().pods.find(uid);
+  return record != node_.allocations().ledger().pods.end() && ledger::IsOwn(FindPlacement(record->second, name));
 }
 
 CpuSet NriAllocator::Wanted(const std::string& uid, const std::string& name) const {
-  return parts_.groups.planner().CpusNow({uid, name}, parts_.allocations.ledger(), parts_.allocations.online());
+  return node_.groups().planner().CpusNow({uid, name}, node_.allocations().ledger(), node_.allocations().online());
 }
 
 nri::Resources NriAllocator::ResourcesOf(const std::string& uid, const std::string& name) const {
   nri::Resources out;
   if (const CpuSet cpus = Wanted(uid, name); !cpus.empty()) out.cpus = FormatIds(cpus);
-  if (const auto mems = parts_.groups.planner().NodesOf({uid, name}, parts_.allocations.ledger()))
+  if (const auto mems = node_.groups().planner().NodesOf({uid, name}, node_.allocations().ledger()))
     out.mems = FormatIds(*mems);
   return out;
 }
@@ -225,8 +224,8 @@ nri::Resources NriAllocator::ResourcesOf(const std::string& uid, const std::stri
 // ---- what the runtime asks ---
 
 void NriAllocator::TellOdd(const nri::Container& container) {
-  parts_.events.Warning(
-      "UnknownContainer", parts_.ObjectOfNode(),
+  node_.events().Warning(
+      "UnknownContainer", node_.ObjectOfNode(),
       fmt::format("the runtime makes container {} with names that are none of Kubernetes'; it is left "
                   "alone, on whatever CPUs it has",
                   Printable(container.name, 80)));
@@ -245,7 +244,7 @@ void NriAllocator::Create(nri::Pod pod, nri::Container container, nri::Answer<nr
   TrackedContainer& newest = Know(pod, container);
   if (AwaitsSpec(uid, again) || AwaitsDevices(pod, container, again)) return;
   newest.placed = true;
-  TellIgnored(parts_.pods[uid].pod, container.name);
+  TellIgnored(node_.pods()[uid].pod, container.name);
   node_.Changed();
   const std::string name = container.name;
   Place(uid, name, [this, uid, container = std::move(container), answer](const std::string& why_not) {
@@ -279,7 +278,7 @@ void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri
   const std::string name = container.name;
   const auto go = [this, uid, name, answer](std::string why_not) {
     if (why_not.empty() && HasOwn(uid, name)) {
-      node_.pool().Apply(parts_.clock.Now(), {});
+      node_.pool().Apply(node_.clock().Now(), {});
       if (!node_.pool().in_force()) why_not = NotInForce();
     }
     if (why_not.empty()) PutInPlace(uid, name);
@@ -304,12 +303,12 @@ void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri
 /// A container with CPUs of its own has as many as it was made with.
 std::string NriAllocator::WhyNotResized(const std::string& uid, const nri::Container& container,
                                         const nri::Resources& wanted) const {
-  const auto record = parts_.allocations.newest().pods.find(uid);
-  if (record == parts_.allocations.newest().pods.end() || record->second.qos != QosClass::kGuaranteed) return "";
+  const auto record = node_.allocations().newest().pods.find(uid);
+  if (record == node_.allocations().newest().pods.end() || record->second.qos != QosClass::kGuaranteed) return "";
   const Placement* const placement = FindPlacement(record->second, container.name);
-  const auto pod = parts_.pods.find(uid);
+  const auto pod = node_.pods().find(uid);
   if (placement == nullptr || !placement->cpus || placement->cpus->empty() || placement->mixed ||
-      pod == parts_.pods.end() || HasWish(pod->second.pod, container.name))
+      pod == node_.pods().end() || HasWish(pod->second.pod, container.name))
     return "";
   nri::Container as_wanted;
   as_wanted.resources = wanted;
@@ -332,7 +331,7 @@ void NriAllocator::Update(nri::Pod pod, nri::Container container, nri::Resources
   const std::string uid = UidOf(pod);
   TrackedContainer* const tracked_container = tracked_.Find(uid, container);
   if (const std::string why_not = WhyNotResized(uid, container, wanted); !why_not.empty()) {
-    parts_.events.Warning("ResizeRefused", "pod/" + pod.name_space + "/" + pod.name, why_not);
+    node_.events().Warning("ResizeRefused", "pod/" + pod.name_space + "/" + pod.name, why_not);
     answer.Give(Fail(Code::kUnsupported, "berth: " + why_not));
     return Answered("UpdateContainer", answer, false);
   }
@@ -371,7 +370,7 @@ void NriAllocator::HasEnded(const nri::Pod& pod, const nri::Container& container
   tracked_container->ended = true;
   tracked_container->runs = false;
   unplaced_.erase({UidOf(pod), container.name});
-  ended_[UidOf(pod)] = {parts_.clock.Now(), os::Millis(0)};
+  ended_[UidOf(pod)] = {node_.clock().Now(), os::Millis(0)};
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }
 
@@ -389,8 +388,8 @@ void NriAllocator::Happened(nri::Event event, nri::Pod pod, std::optional<nri::C
     Tell(pod, *container, runtime::ContainerState::kRunning);
   } else if (event == nri::Event::kRemoveContainer && container) {
     HasEnded(pod, *container);
-    parts_.groups.table().ForgetId(UidOf(pod), container->id);
-    if (parts_.groups.table().pods().contains(UidOf(pod))) FindGroups(pod);
+    node_.groups().table().ForgetId(UidOf(pod), container->id);
+    if (node_.groups().table().pods().contains(UidOf(pod))) FindGroups(pod);
   }
 }
 
@@ -401,7 +400,7 @@ std::string NriAllocator::NotJoined() const {
 }
 
 std::vector<std::string> NriAllocator::Warnings() const {
-  std::vector<std::string> out = conflicts_.Warnings(parts_.clock.Now());
+  std::vector<std::string> out = conflicts_.Warnings(node_.clock().Now());
   if (!aside() && !device_reports_.problem().empty()) out.push_back(device_reports_.problem());
   return out;
 }
@@ -416,13 +415,13 @@ std::vector<std::string> NriAllocator::NotReady() const {
 void NriAllocator::Tick(os::MonoTime now) {
   if (const auto since = session_.untold_since(); since && now >= *since + kPatience) {
     session_.NoteTold();
-    parts_.events.Warning("RuntimeNotJoined", parts_.ObjectOfNode(), NotJoined());
+    node_.events().Warning("RuntimeNotJoined", node_.ObjectOfNode(), NotJoined());
   }
   EndAwaitingInVain(now);
   if (!aside() && now >= device_reports_.next_try()) AskForAllDevices();
   if (looking() && !looking()->saving && now >= looking()->not_before()) GoOnLooking(now);
   LookAtKubelet(now);
-  if (const auto repaired = parts_.events.counts().find("CgroupRepaired"); repaired != parts_.events.counts().end())
+  if (const auto repaired = node_.events().counts().find("CgroupRepaired"); repaired != node_.events().counts().end())
     conflicts_.NoteRepaired(repaired->second, now);
   if (const auto* const state = session_.As<Aside>(); state != nullptr && state->holds_places) GiveAllBack();
   LookForLost(now);
@@ -436,11 +435,11 @@ os::MonoTime NriAllocator::next_due() const {
   if (!aside()) out = std::min(out, device_reports_.next_try());
   if (!options_.kubelet_dir.empty()) out = std::min(out, next_look_at_kubelet_);
   if (const auto* const state = session_.As<Aside>(); state != nullptr && state->holds_places)
-    out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.allocations.next_try()));
+    out = std::min(out, std::max(os::MonoTime() + os::Millis(1), node_.allocations().next_try()));
   if (const auto since = session_.untold_since()) out = std::min(out, *since + kPatience);
   if (MayTryUnplaced()) {
-    if (freed_ != parts_.allocations.freed() || retry_unplaced_)
-      out = std::min(out, std::max(os::MonoTime(), parts_.allocations.next_try()));
+    if (freed_ != node_.allocations().freed() || retry_unplaced_)
+      out = std::min(out, std::max(os::MonoTime(), node_.allocations().next_try()));
   }
   for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
   for (const auto& [uid, look] : ended_) out = std::min(out, look.first);

@@ -35,7 +35,6 @@
 #include "model/kubelet_version.h"
 #include "node/core/node_core.h"
 #include "node/ledger/placement_request.h"
-#include "node/pods/parts.h"
 #include "rpc/nri/handler.h"
 
 namespace berth::nri_agent {
@@ -158,7 +157,7 @@ class NriAllocator {
 
   template <class T>
   void Answered(const char* call, const nri::Answer<T>& answer, bool well) {
-    runtime_.CountAnswer(call, !well, parts_.clock.Now() - answer.asked());
+    runtime_.CountAnswer(call, !well, node_.clock().Now() - answer.asked());
   }
 
   void TakeSandboxGone(const nri::Pod& pod);
@@ -205,7 +204,6 @@ class NriAllocator {
   void TellLate(const ContainerKey& late, std::string_view how);
 
   core::Node& node_;
-  pods::Parts parts_;
   WatchedRuntime& runtime_;
   NriAllocatorOptions options_;
   std::function<void()> join_anew_;

@@ -14,9 +14,9 @@ namespace berth::nri_agent {
 /// For the warnings, and as the pod's event.
 void NriAllocator::TellConflict(PlacementConflict how, const nri::Pod& pod, std::string what,
                                 const std::string& message) {
-  conflicts_.Note(how, std::move(what), parts_.clock.Now());
-  parts_.events.Warning(how == PlacementConflict::kWanted ? "CpusetContested" : "ContainerNotMade",
-                        "pod/" + pod.name_space + "/" + pod.name, message);
+  conflicts_.Note(how, std::move(what), node_.clock().Now());
+  node_.events().Warning(how == PlacementConflict::kWanted ? "CpusetContested" : "ContainerNotMade",
+                         "pod/" + pod.name_space + "/" + pod.name, message);
   node_.Changed();
 }
 
@@ -34,7 +34,7 @@ void NriAllocator::LookAtKubelet(os::MonoTime now) {
   if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
   next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
   const auto found = std::make_shared<KubeletPlaces>();
-  parts_.executor.Run(
+  node_.executor().Run(
       "the kubelet's state", [found, folder = options_.kubelet_dir] { *found = ReadKubeletPlaces(folder); },
       [this, alive = std::weak_ptr(alive_), found] {
         if (alive.lock()) TakeKubelet(std::move(*found));
@@ -44,10 +44,10 @@ void NriAllocator::LookAtKubelet(os::MonoTime now) {
 /// Decisions follow at the next start: a version in use is never exchanged under pods that were placed by it.
 void NriAllocator::TakeKubeletVersion(std::optional<KubeletVersion> now) {
   if (!now) return;
-  const KubeletVersion decides_as = parts_.allocations.node().options().kubelet_version;
+  const KubeletVersion decides_as = node_.allocations().node().options().kubelet_version;
   if (files_version_ && *files_version_ != *now && *now != decides_as)
-    parts_.events.Normal(
-        "KubeletVersionChanged", parts_.ObjectOfNode(),
+    node_.events().Normal(
+        "KubeletVersionChanged", node_.ObjectOfNode(),
         fmt::format("the kubelet's state files are those of {} now; berthd decides as {} until it is restarted, and "
                     "after that too where kubeletVersion says so",
                     Name(*now), Name(decides_as)));
@@ -60,9 +60,9 @@ void NriAllocator::TakeKubelet(KubeletPlaces now) {
   const bool was_aside = aside();
   if (!conflicts_.Take(std::move(now))) return;
   if (conflicts_.kubelet_places())
-    parts_.events.Warning("KubeletPlaces", parts_.ObjectOfNode(), conflicts_.Problem());
+    node_.events().Warning("KubeletPlaces", node_.ObjectOfNode(), conflicts_.Problem());
   else if (placed)
-    parts_.events.Normal("KubeletPlacesNoMore", parts_.ObjectOfNode(), "the kubelet no longer places containers");
+    node_.events().Normal("KubeletPlacesNoMore", node_.ObjectOfNode(), "the kubelet no longer places containers");
   if (conflicts_.aside() && !was_aside) StepAside();
   if (!conflicts_.aside() && was_aside) {
     session_.StepBack();
@@ -78,31 +78,31 @@ void NriAllocator::StepAside() {
   session_.StepAside();
   RunWaiting();
   EndAwaiting([](const Awaiting&) { return true; });
-  for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
+  for (const auto& [uid, managed] : node_.pods()) node_.groups().table().Forget(uid);
   unplaced_.clear();
   leaving_.clear();
 }
 
 void NriAllocator::GiveAllBack() {
-  if (parts_.clock.Now() < parts_.allocations.next_try()) return;
+  if (node_.clock().Now() < node_.allocations().next_try()) return;
   std::vector<std::string> uids;
-  for (const auto& [uid, managed] : parts_.pods) uids.push_back(uid);
-  ledger::PlacementBatch none(parts_.allocations);
-  for (const auto& [uid, record] : parts_.allocations.newest().pods) {
+  for (const auto& [uid, managed] : node_.pods()) uids.push_back(uid);
+  ledger::PlacementBatch none(node_.allocations());
+  for (const auto& [uid, record] : node_.allocations().newest().pods) {
     none.Release(uid);
     uids.push_back(uid);
   }
   session_.As<Aside>()->holds_places = false;
   for (const std::string& uid : uids) Forget(uid);
-  auto proposal = std::move(none).Propose(parts_.ObjectOfNode());
+  auto proposal = std::move(none).Propose(node_.ObjectOfNode());
   if (!proposal) return;
   const auto again = [this] {
     if (Aside* const state = session_.As<Aside>()) state->holds_places = true;
   };
-  const bool committed = parts_.allocations.Commit(*std::move(proposal),
-                                                   [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-                                                     if (alive.lock() && !saved) again();
-                                                   });
+  const bool committed = node_.allocations().Commit(*std::move(proposal),
+                                                    [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+                                                      if (alive.lock() && !saved) again();
+                                                    });
   if (!committed) again();
 }
 

@@ -17,8 +17,8 @@ namespace berth::nri_agent {
 bool NriAllocator::AwaitsDevices(const nri::Pod& pod, const nri::Container& container, Call call) {
   const std::string uid = UidOf(pod);
   if (HasPlacement(uid, container.name)) return false;
-  const allocator::Node& node = parts_.allocations.node();
-  const Pod asked = AsWished(parts_.pods[uid].pod, container.name, node.options().own);
+  const allocator::Node& node = node_.allocations().node();
+  const Pod asked = AsWished(node_.pods()[uid].pod, container.name, node.options().own);
   TrackedPod& known = tracked_.Know(uid);
   if (!allocator::AsksForOwn(node, asked, container.name)) {
     if (known.devices == TrackedPod::Devices::kUnknown) device_reports_.AskForAllSoon();
@@ -37,15 +37,15 @@ bool NriAllocator::AwaitsDevices(const nri::Pod& pod, const nri::Container& cont
   if (known.devices != TrackedPod::Devices::kAsked) return false;
   awaiting_.push_back({.uid = uid,
                        .what = Awaiting::What::kDevices,
-                       .until = parts_.clock.Now() + kDevicePatience,
+                       .until = node_.clock().Now() + kDevicePatience,
                        .call = std::move(call)});
   return true;
 }
 
 /// nullopt: there is no answer.
 void NriAllocator::TakeDevices(const std::string& uid, std::optional<PodDevices> devices) {
-  const auto managed = parts_.pods.find(uid);
-  if (managed == parts_.pods.end()) return;
+  const auto managed = node_.pods().find(uid);
+  if (managed == node_.pods().end()) return;
   tracked_.Know(uid).devices = devices ? TrackedPod::Devices::kKnown : TrackedPod::Devices::kUnknown;
   if (devices) managed->second.reported.devices = *std::move(devices);
   EndAwaiting(uid, Awaiting::What::kDevices);
@@ -57,7 +57,7 @@ void NriAllocator::AskForAllDevices() {
     if (looking()) looking()->devices_until = os::MonoTime();
     if (all) TakeAllDevices(*std::move(all));
   });
-  if (awaited && deciding()) looking()->devices_until = parts_.clock.Now() + kAllDevicesPatience;
+  if (awaited && deciding()) looking()->devices_until = node_.clock().Now() + kAllDevicesPatience;
 }
 
 void NriAllocator::TakeAllDevices(DevicesByPod all) {
@@ -66,7 +66,7 @@ void NriAllocator::TakeAllDevices(DevicesByPod all) {
     return;
   }
   std::vector<std::pair<std::string, PodDevices*>> known;
-  for (const auto& [uid, managed] : parts_.pods)
+  for (const auto& [uid, managed] : node_.pods())
     if (const auto found = all.find({managed.pod.namespace_, managed.pod.name}); found != all.end())
       known.emplace_back(uid, &found->second);
   for (const auto& [uid, devices] : known) TakeDevices(uid, *devices);

@@ -31,16 +31,16 @@ void NriAllocator::TakeSandboxGone(const nri::Pod& pod) {
 void NriAllocator::Leave(const std::string& uid) {
   TrackedPod& pod = tracked_.Know(uid);
   pod.sandboxes.clear();
-  pod.leave_at = parts_.clock.Now();
+  pod.leave_at = node_.clock().Now();
   pod.leave_delay = kLookAgain;
   leaving_.insert(uid);
 }
 
 /// No process is left in the groups below the pod's, whosever they are.
 bool NriAllocator::HasLeft(const std::string& uid) const {
-  const auto pod = parts_.groups.table().pods().find(uid);
-  if (pod == parts_.groups.table().pods().end()) return true;
-  const auto runs = parts_.tree.HasProcesses(pod->second);
+  const auto pod = node_.groups().table().pods().find(uid);
+  if (pod == node_.groups().table().pods().end()) return true;
+  const auto runs = node_.groups().site().tree().HasProcesses(pod->second);
   return runs ? !*runs : runs.error().code == Code::kNotFound;
 }
 
@@ -53,7 +53,7 @@ void NriAllocator::LookForLost(os::MonoTime now) {
 }
 
 bool NriAllocator::HasLostAll(const std::string& uid, const TrackedPod& pod) const {
-  return AllEnded(pod) && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid);
+  return AllEnded(pod) && !pod.leave_at && node_.groups().table().pods().contains(uid) && HasLeft(uid);
 }
 
 /// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these looks
@@ -78,7 +78,7 @@ void NriAllocator::LookAtLeaving(os::MonoTime now) {
   for (const std::string& uid : std::set<std::string>(leaving_)) {
     TrackedPod& pod = tracked_.Know(uid);
     if (*pod.leave_at > now) continue;
-    if (HasLeft(uid) && now >= parts_.allocations.next_try()) {
+    if (HasLeft(uid) && now >= node_.allocations().next_try()) {
       pod.leave_at = os::MonoTime::max();  // until that is saved
       Release(uid);
       continue;
@@ -89,30 +89,30 @@ void NriAllocator::LookAtLeaving(os::MonoTime now) {
 }
 
 void NriAllocator::Release(const std::string& uid) {
-  auto proposal = parts_.allocations.ProposeRelease(uid);
+  auto proposal = node_.allocations().ProposeRelease(uid);
   if (!proposal) {
-    if (!parts_.allocations.ledger().pods.contains(uid)) return Forget(uid);
-    tracked_.Know(uid).leave_at = parts_.clock.Now() + kLookAgain;  // that is being saved, and may fail
+    if (!node_.allocations().ledger().pods.contains(uid)) return Forget(uid);
+    tracked_.Know(uid).leave_at = node_.clock().Now() + kLookAgain;  // that is being saved, and may fail
     return;
   }
-  const bool committed = parts_.allocations.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
+  const bool committed = node_.allocations().Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
     TrackedPod* const pod = tracked_.Find(uid);
     if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
     if (saved) return Forget(uid);
-    pod->leave_at = parts_.clock.Now() + kLongestLook;
+    pod->leave_at = node_.clock().Now() + kLongestLook;
   });
-  if (!committed) tracked_.Know(uid).leave_at = parts_.clock.Now() + kLongestLook;
+  if (!committed) tracked_.Know(uid).leave_at = node_.clock().Now() + kLongestLook;
 }
 
 void NriAllocator::Forget(const std::string& uid) {
-  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) {
-    parts_.events.Normal("Released", pods::ObjectOf(pod->second.pod),
-                         "its place is free, the shared pool is " + FormatIds(parts_.allocations.SharedCpus()));
-    parts_.pods.erase(pod);
+  if (const auto pod = node_.pods().find(uid); pod != node_.pods().end()) {
+    node_.events().Normal("Released", pods::ObjectOf(pod->second.pod),
+                          "its place is free, the shared pool is " + FormatIds(node_.allocations().SharedCpus()));
+    node_.pods().erase(pod);
   }
-  static_cast<void>(parts_.records.ForgetPod(uid));
-  parts_.checkpoints.Forget(uid);
-  parts_.groups.table().Forget(uid);
+  static_cast<void>(node_.statuses().ForgetPod(uid));
+  node_.checkpoints().Forget(uid);
+  node_.groups().table().Forget(uid);
   tracked_.Forget(uid);
   leaving_.erase(uid);
   node_.Changed();

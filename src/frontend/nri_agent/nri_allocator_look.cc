@@ -32,7 +32,7 @@ void NriAllocator::Synchronize(nri::Inventory inventory) {
   waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
   awaiting_.clear();
   if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
-    begun->specs_until = parts_.clock.Now() + kPatienceForSpecs;
+    begun->specs_until = node_.clock().Now() + kPatienceForSpecs;
   for (const nri::Pod& pod : begun->inventory.pods)
     if (TrackedPod* const known = tracked_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
   for (const nri::Container& container : begun->inventory.containers)
@@ -52,9 +52,9 @@ bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& contain
   if (looking()->begun_again >= kMostBegunAgain) return false;
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
-  const allocator::Node& node = parts_.allocations.newest_node();
-  const Decision would = ledger::Decide(node, parts_.allocations.newest(),
-                                        RequestFor(parts_.pods[uid], container.name, node, nullptr), nullptr);
+  const allocator::Node& node = node_.allocations().newest_node();
+  const Decision would = ledger::Decide(node, node_.allocations().newest(),
+                                        RequestFor(node_.pods()[uid], container.name, node, nullptr), nullptr);
   const auto* const admit = std::get_if<Admit>(&would);
   passes = admit != nullptr && admit->delta.put &&
            (looking()->pods_known || !ledger::IsOwn(FindPlacement(*admit->delta.put, container.name)));
@@ -71,8 +71,8 @@ bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& contain
 void NriAllocator::LookAtPod(std::size_t index) {
   const nri::Pod& pod = looking()->inventory.pods[index];
   if (!IsSane(pod)) return;
-  const auto path = GroupOf(pod, parts_.groups.site().names().root());
-  const auto groups = path ? parts_.tree.CpusetChildren(*path) : Result<std::vector<std::string>>();
+  const auto path = GroupOf(pod, node_.groups().site().names().root());
+  const auto groups = path ? node_.groups().site().tree().CpusetChildren(*path) : Result<std::vector<std::string>>();
   if (path && !SandboxLives(pod, *path, groups)) return;  // one that has stopped is listed until it is removed
   looking()->pod_of.emplace(pod.id, index);
   Know(pod);
@@ -93,7 +93,7 @@ void NriAllocator::LookAtPod(std::size_t index) {
 
 /// It was made anew meanwhile, without what is its own. A runtime's record of one that was given it later never has it.
 bool NriAllocator::LacksItsCpus(const std::string& uid, const nri::Container& container) const {
-  const Ledger& ledger = parts_.allocations.newest();
+  const Ledger& ledger = node_.allocations().newest();
   const auto record = ledger.pods.find(uid);
   const Placement* const placement =
       record == ledger.pods.end() ? nullptr : FindPlacement(record->second, container.name);
@@ -102,17 +102,17 @@ bool NriAllocator::LacksItsCpus(const std::string& uid, const nri::Container& co
   if (made_with && (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus))
     return false;
   const std::string* const path = PathOf(uid, container.name);
-  const auto now = path == nullptr ? Result<CpuSet>(CpuSet()) : parts_.tree.ReadCpus(*path);
-  return !now || *now != parts_.groups.planner().CpusNow({uid, container.name}, ledger, parts_.allocations.online());
+  const auto now = path == nullptr ? Result<CpuSet>(CpuSet()) : node_.groups().site().tree().ReadCpus(*path);
+  return !now || *now != node_.groups().planner().CpusNow({uid, container.name}, ledger, node_.allocations().online());
 }
 
 /// All pods that are there are known now: who has waited for that alone goes on.
 void NriAllocator::EndOthers() {
   looking()->pods_known = true;
   if (looking()->devices) TakeAllDevices(*std::exchange(looking()->devices, std::nullopt));
-  for (const auto& [uid, managed] : parts_.pods)
+  for (const auto& [uid, managed] : node_.pods())
     if (!looking()->there.contains(uid)) Leave(uid);
-  for (const auto& [uid, record] : parts_.allocations.newest().pods)
+  for (const auto& [uid, record] : node_.allocations().newest().pods)
     if (!looking()->there.contains(uid)) Leave(uid);
   EndUnlisted(looking()->there);
   for (Call& call : std::exchange(waiting_, {})) call();
@@ -127,7 +127,7 @@ bool NriAllocator::SandboxLives(const nri::Pod& pod, const std::string& path,
   if (!groups) return groups.error().code != Code::kNotFound;
   const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
   if (own == groups->end()) return false;
-  const auto runs = parts_.tree.HasProcesses(path + "/" + *own);
+  const auto runs = node_.groups().site().tree().HasProcesses(path + "/" + *own);
   return runs ? *runs : runs.error().code != Code::kNotFound;
 }
 
@@ -143,20 +143,20 @@ void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
   }
   for (const std::string& uid : there) {
     TrackedPod* const known = tracked_.Find(uid);
-    const auto managed = parts_.pods.find(uid);
-    if (known == nullptr || managed == parts_.pods.end()) continue;
+    const auto managed = node_.pods().find(uid);
+    if (known == nullptr || managed == node_.pods().end()) continue;
     ForEachContainer(managed->second.pod, [&](const Container& container, ContainerKind) {
       if (alive.contains({uid, container.name})) return;
       TrackedContainer& tracked_container = known->containers[container.name];
       tracked_container.ended = true;
       tracked_container.runs = false;
-      const auto records = parts_.records.all().find(uid);
-      if (records == parts_.records.all().end()) return;
+      const auto records = node_.statuses().all().find(uid);
+      if (records == node_.statuses().all().end()) return;
       const auto before = records->second.find(container.name);
       if (before == records->second.end() || before->second.state != runtime::ContainerState::kRunning) return;
       runtime::ContainerStatus status = before->second;
       status.state = runtime::ContainerState::kExited;
-      status.finished_at = os::FormatTime(parts_.clock.Wall());
+      status.finished_at = os::FormatTime(node_.clock().Wall());
       runtime_.Put(std::move(status));
     });
   }
@@ -164,7 +164,7 @@ void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
 
 /// What has gone meanwhile makes room first.
 void NriAllocator::BeginLooking() {
-  looking()->batch.emplace(parts_.allocations);
+  looking()->batch.emplace(node_.allocations());
   looking()->next = 0;
   looking()->gone.clear();
   for (const std::string& uid : leaving_) {
@@ -177,10 +177,10 @@ void NriAllocator::BeginLooking() {
 
 void NriAllocator::Recognize(const nri::Pod& pod, const nri::Container& container) {
   const runtime::ContainerStatus status = StatusOf(pod, container, runtime::ContainerState::kRunning);
-  pods::ManagedPod& managed = parts_.pods[status.pod_uid];
+  pods::ManagedPod& managed = node_.pods()[status.pod_uid];
   runtime_.Recognize(status);
-  static_cast<void>(parts_.records.Take(status));
-  parts_.Recover(managed, parts_.clock.Now());
+  static_cast<void>(node_.statuses().Take(status));
+  node_.RestoreLifecycle(managed, node_.clock().Now());
 }
 
 /// Its group is found, and it is decided where nothing was: whoever holds a place keeps it.
@@ -200,7 +200,7 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
   const auto record = batch.ledger().pods.find(uid);
   if (record != batch.ledger().pods.end() && FindPlacement(record->second, container.name) != nullptr)
     return ClearReason(uid, container.name);
-  pods::ManagedPod& managed = parts_.pods[uid];
+  pods::ManagedPod& managed = node_.pods()[uid];
   managed.trace = Trace();
   ++managed.decisions;
   if (!was_placed) TellIgnored(managed.pod, container.name);
@@ -210,7 +210,7 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
     managed.Move(
         pods::pod_event::Watch{{.reason = reject->reason, .message = reject->message, .details = reject->details}});
     if (unplaced_.emplace(uid, container.name).second)
-      parts_.events.Warning(
+      node_.events().Warning(
           reject->reason, pods::ObjectOf(managed.pod),
           fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
     return;
@@ -220,11 +220,11 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
 }
 
 void NriAllocator::GoOnLooking(os::MonoTime now) {
-  const os::Slice slice(parts_.clock, now + kSlice);
+  const os::Slice slice(node_.clock(), now + kSlice);
   if (looking()->saved)  // slices grow with the time it takes, so that it ends however many containers come meanwhile
     return PutDecidedInForce(
-        os::Slice(parts_.clock, now + std::clamp((now - looking()->saved_at) / 10, os::MonoTime::duration(kSlice),
-                                                 os::MonoTime::duration(kLongestSlice))));
+        os::Slice(node_.clock(), now + std::clamp((now - looking()->saved_at) / 10, os::MonoTime::duration(kSlice),
+                                                  os::MonoTime::duration(kLongestSlice))));
   while (looking()->next_pod < looking()->inventory.pods.size()) {
     LookAtPod(looking()->next_pod++);
     if (slice.over()) return;
@@ -246,7 +246,7 @@ void NriAllocator::GoOnLooking(os::MonoTime now) {
 void NriAllocator::TakeIntoLook(const std::string& uid, const std::string& name) {
   if (!looking() || !looking()->batch) return;
   ledger::PlacementBatch& batch = *looking()->batch;
-  batch.Follow(RequestFor(parts_.pods[uid], name, batch.node(), nullptr));
+  batch.Follow(RequestFor(node_.pods()[uid], name, batch.node(), nullptr));
 }
 
 /// Others may have changed the books meanwhile, as CPUs that went offline do, or a pod may have come back to the place
@@ -258,20 +258,20 @@ void NriAllocator::EndLooking() {
     ++looking()->begun_again;
     return BeginLooking();
   }
-  auto proposal = std::move(*looking()->batch).Propose(parts_.ObjectOfNode());
+  auto proposal = std::move(*looking()->batch).Propose(node_.ObjectOfNode());
   looking()->batch.reset();
   if (!proposal) return LookedAt({});
   const auto then = [this, number = looking()->number](const Result<void>& saved) {
     if (looking() && looking()->number == number) LookedAt(saved);
   };
-  looking()->saving = parts_.allocations.Commit(*std::move(proposal), then);
+  looking()->saving = node_.allocations().Commit(*std::move(proposal), then);
   if (!looking()->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
 }
 
 void NriAllocator::LookedAt(const Result<void>& saved) {
   looking()->saving = false;
   looking()->saved = saved.has_value();
-  looking()->saved_at = parts_.clock.Now();
+  looking()->saved_at = node_.clock().Now();
   if (saved) {
     for (const std::string& uid : looking()->gone)
       if (leaving_.contains(uid)) Forget(uid);  // else it has come back
@@ -281,19 +281,19 @@ void NriAllocator::LookedAt(const Result<void>& saved) {
     retry_unplaced_ = true;
   }
   RunWaiting();
-  GoOnLooking(parts_.clock.Now());
+  GoOnLooking(node_.clock().Now());
 }
 
 /// Who asks now waits for a slice at most: all groups are known, and what he gets is taken from others before he is
 /// answered. The start of a container with CPUs of its own alone waits for all of it.
 void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
-  if (!looking()->applied && !node_.pool().Apply(parts_.clock.Now(), slice)) return;
+  if (!looking()->applied && !node_.pool().Apply(node_.clock().Now(), slice)) return;
   looking()->applied = looking()->applied || node_.pool().in_force();
   // Not in slices: a look at all cpusets in between would take nodes that are not written yet for somebody else's
   // doing.
   if (node_.pool().in_force() && !std::exchange(looking()->memory_put, true))
     for (const auto& [uid, name] : looking()->late)
-      if (parts_.groups.planner().NodesOf({uid, name}, parts_.allocations.ledger())) PutInPlace(uid, name);
+      if (node_.groups().planner().NodesOf({uid, name}, node_.allocations().ledger())) PutInPlace(uid, name);
   for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {
     TellLate(*late.begin(), "was made while berthd was away");
     late.erase(late.begin());
@@ -308,8 +308,8 @@ void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
 /// Of pods that were refused by an earlier berthd and have gone.
 void NriAllocator::RetainCheckpoints() {
   std::set<std::string> uids;
-  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
-  parts_.checkpoints.Retain(uids);
+  for (const auto& [uid, managed] : node_.pods()) uids.insert(uid);
+  node_.checkpoints().Retain(uids);
 }
 
 void NriAllocator::RunWaiting() {

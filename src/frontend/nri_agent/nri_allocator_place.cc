@@ -41,7 +41,7 @@ std::string NriAllocator::NotInForce() const {
 /// Nobody is on CPUs of somebody else's: all that an answer waits for.
 bool NriAllocator::KeepApart() {
   if (node_.pool().Narrow()) return true;
-  node_.pool().Apply(parts_.clock.Now(), {});
+  node_.pool().Apply(node_.clock().Now(), {});
   return node_.pool().in_force();
 }
 
@@ -52,8 +52,8 @@ bool NriAllocator::HasWish(const Pod& pod, const std::string& name) {
 }
 
 bool NriAllocator::ShallHaveOwn(const Pod& pod, const std::string& name) const {
-  const OwnRules& own = parts_.allocations.node().options().own;
-  if (parts_.allocations.node().config().cpu_manager_policy != "static") return false;
+  const OwnRules& own = node_.allocations().node().options().own;
+  if (node_.allocations().node().config().cpu_manager_policy != "static") return false;
   std::vector<WishProblem> unclear;  // the engine refuses them
   const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
   if (!asked.PoolOf(name).empty()) return true;
@@ -66,8 +66,8 @@ bool NriAllocator::ShallHaveOwn(const Pod& pod, const std::string& name) const {
 }
 
 bool NriAllocator::HasPlacement(const std::string& uid, const std::string& name) const {
-  const auto record = parts_.allocations.newest().pods.find(uid);
-  return record != parts_.allocations.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
+  const auto record = node_.allocations().newest().pods.find(uid);
+  return record != node_.allocations().newest().pods.end() && FindPlacement(record->second, name) != nullptr;
 }
 
 /// Of one that is to have something of its own with the devices that the kubelet has given it.
@@ -75,7 +75,7 @@ ledger::PlacementRequest NriAllocator::RequestFor(const pods::ManagedPod& manage
                                                   const allocator::Node& node, Trace* trace) const {
   ledger::PlacementRequest out{.pod = AsWished(managed.pod, name, node.options().own),
                                .container = name,
-                               .inputs = parts_.devices.inputs(),
+                               .inputs = node_.devices().inputs(),
                                .kubelets = QosOf(managed.pod)};
   const auto given = managed.reported.devices.find(name);
   if (given == managed.reported.devices.end() || !allocator::AsksForOwn(node, out.pod, name)) return out;
@@ -89,8 +89,8 @@ std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::Managed
                                                              Trace* trace) {
   const bool is_new =
       tracked_.Know(managed.pod.uid).decided.insert(name).second && !HasPlacement(managed.pod.uid, name);
-  return parts_.allocations.Propose(RequestFor(managed, name, parts_.allocations.node(), trace), trace,
-                                    is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
+  return node_.allocations().Propose(RequestFor(managed, name, node_.allocations().node(), trace), trace,
+                                     is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
 }
 
 void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
@@ -99,29 +99,29 @@ void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
     for (const WishProblem& unknown : UnknownWishes(pod.annotations))
       all_unknown.push_back(fmt::format("{}: {}", Printable(unknown.annotation), unknown.text));
     for (std::string& unknown : FirstIgnored(std::move(all_unknown)))
-      parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), std::move(unknown));
+      node_.events().Warning("AnnotationIgnored", pods::ObjectOf(pod), std::move(unknown));
   }
   std::vector<std::string> all = WishesOf(pod.annotations, name).ignored;
-  if (std::string refused = IsolatedRefused(pod, name, parts_.allocations.node().options().own); !refused.empty())
+  if (std::string refused = IsolatedRefused(pod, name, node_.allocations().node().options().own); !refused.empty())
     all.insert(all.begin(), std::move(refused));
   for (const std::string& ignored : FirstIgnored(std::move(all)))
-    parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
+    node_.events().Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
 /// For the next berthd: nobody asks for the pod's container before the kubelet tries again.
 void NriAllocator::KeepReason(const std::string& uid, pods::Why why) {
   pods::PodCheckpoint life;
   life.evicted = std::move(why);
-  if (auto kept = parts_.checkpoints.Keep(uid, std::move(life)); !kept)
-    parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
+  if (auto kept = node_.checkpoints().Keep(uid, std::move(life)); !kept)
+    node_.events().Warning("PodTimesNotKept", node_.ObjectOfNode(), kept.error().message);
 }
 
 /// One of its containers has its place: why it was refused is over, unless another is without.
 void NriAllocator::ClearReason(const std::string& uid, const std::string& name) {
   for (auto at = unplaced_.lower_bound({uid, ""}); at != unplaced_.end() && at->first == uid; ++at)
     if (at->second != name) return;
-  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.Move(pods::pod_event::Watch());
-  parts_.checkpoints.Forget(uid);
+  if (const auto pod = node_.pods().find(uid); pod != node_.pods().end()) pod->second.Move(pods::pod_event::Watch());
+  node_.checkpoints().Forget(uid);
 }
 
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
@@ -129,17 +129,17 @@ std::string NriAllocator::Unplaced(pods::ManagedPod& managed, const std::string&
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
   const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
   managed.Move(pods::pod_event::Watch{{.reason = reject.reason, .message = reject.message, .details = reject.details}});
-  parts_.allocations.CountRejection(reject.reason);
+  node_.allocations().CountRejection(reject.reason);
   if (!refused) unplaced_.emplace(managed.pod.uid, name);
   if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
-  parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
-                        text + (refused ? "; it is not made" : "; it runs in the shared pool"));
+  node_.events().Warning(reject.reason, pods::ObjectOf(managed.pod),
+                         text + (refused ? "; it is not made" : "; it runs in the shared pool"));
   return refused ? reject.reason + ": " + text : "";
 }
 
 /// `then` is called once it is known, at once where nothing has to be made durable first.
 void NriAllocator::Place(const std::string& uid, const std::string& name, Placed then) {
-  pods::ManagedPod& managed = parts_.pods[uid];
+  pods::ManagedPod& managed = node_.pods()[uid];
   managed.trace = Trace();
   ++managed.decisions;
   auto proposed = Propose(managed, name, &managed.trace);
@@ -149,16 +149,16 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
   auto& proposal = std::get<ledger::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
   const bool own = ledger::IsOwn(FindPlacement(record, name));
-  const auto known = parts_.allocations.ledger().pods.find(uid);
-  if (!parts_.allocations.saving() && parts_.allocations.durable() && known != parts_.allocations.ledger().pods.end() &&
-      known->second == record)
+  const auto known = node_.allocations().ledger().pods.find(uid);
+  if (!node_.allocations().saving() && node_.allocations().durable() &&
+      known != node_.allocations().ledger().pods.end() && known->second == record)
     return Saved(uid, name, own, {}, then);
-  const bool committed = parts_.allocations.Commit(
+  const bool committed = node_.allocations().Commit(
       std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](const Result<void>& saved) {
         Saved(uid, name, own, saved, then);
       });
   if (!committed) {
-    const std::string why = parts_.allocations.problem();
+    const std::string why = node_.allocations().problem();
     return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
   }
   if (own) return node_.pool().NarrowAhead();
@@ -170,10 +170,10 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
 void NriAllocator::Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved,
                          const Placed& then) {
   node_.Changed();
-  const auto pod = parts_.pods.find(uid);
+  const auto pod = node_.pods().find(uid);
   if (!saved) {
     if (own) node_.pool().Changed();  // NarrowAhead was for nothing
-    if (pod != parts_.pods.end())
+    if (pod != node_.pods().end())
       pod->second.Move(pods::pod_event::Watch{{.reason = "LedgerNotSaved", .message = saved.error().message}});
     if (const TrackedPod* const known = tracked_.Find(uid); own && known != nullptr)
       if (const auto tracked_container = known->containers.find(name);
@@ -183,14 +183,14 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
     return;
   }
   const bool apart = !own || KeepApart();
-  const auto record = parts_.allocations.ledger().pods.find(uid);
+  const auto record = node_.allocations().ledger().pods.find(uid);
   if (const Placement* const placement =
-          record == parts_.allocations.ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
-      placement != nullptr && pod != parts_.pods.end())
-    parts_.events.Normal(
+          record == node_.allocations().ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
+      placement != nullptr && pod != node_.pods().end())
+    node_.events().Normal(
         "Placed", pods::ObjectOf(pod->second.pod),
         fmt::format("container {} has {}", name,
-                    DescribePlace(parts_.allocations.ledger(), *placement, parts_.allocations.SharedCpus())));
+                    DescribePlace(node_.allocations().ledger(), *placement, node_.allocations().SharedCpus())));
   if (then) then(apart ? "" : NotInForce());
 }
 
@@ -198,13 +198,13 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
 void NriAllocator::TellLate(const ContainerKey& late, std::string_view how) {
   const auto& [uid, name] = late;
   if (node_.pool().in_force()) PutInPlace(uid, name);
-  const auto record = parts_.allocations.ledger().pods.find(uid);
-  if (record == parts_.allocations.ledger().pods.end()) return;
+  const auto record = node_.allocations().ledger().pods.find(uid);
+  if (record == node_.allocations().ledger().pods.end()) return;
   if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
-    parts_.events.Normal(
+    node_.events().Normal(
         "PlacedLate", "pod/" + FullName(record->second),
         fmt::format("container {} {}; it has {} now", name, how,
-                    DescribePlace(parts_.allocations.ledger(), *placement, parts_.allocations.SharedCpus())));
+                    DescribePlace(node_.allocations().ledger(), *placement, node_.allocations().SharedCpus())));
 }
 
 /// A group that came while no runtime asked would stay on the CPUs that are given now.
@@ -213,9 +213,9 @@ bool NriAllocator::MayTryUnplaced() const { return !unplaced_.empty() && session
 /// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
 /// it now. Not while groups that nobody asked about are kept to the shared pool as it was when they came.
 void NriAllocator::TryUnplaced(os::MonoTime now) {
-  const bool again = freed_ != parts_.allocations.freed() || retry_unplaced_;
-  if (!MayTryUnplaced() || !again || now < parts_.allocations.next_try()) return;
-  freed_ = parts_.allocations.freed();
+  const bool again = freed_ != node_.allocations().freed() || retry_unplaced_;
+  if (!MayTryUnplaced() || !again || now < node_.allocations().next_try()) return;
+  freed_ = node_.allocations().freed();
   retry_unplaced_ = false;
   for (const ContainerKey& who : std::set<ContainerKey>(unplaced_)) TryAgain(who);
 }
@@ -223,9 +223,9 @@ void NriAllocator::TryUnplaced(os::MonoTime now) {
 void NriAllocator::TryAgain(const ContainerKey& who) {
   const auto& [uid, name] = who;
   const TrackedPod* const known = tracked_.Find(uid);
-  const auto pod = parts_.pods.find(uid);
+  const auto pod = node_.pods().find(uid);
   const bool runs = known != nullptr && !known->leave_at && known->containers.contains(name) &&
-                    !known->containers.at(name).ended && pod != parts_.pods.end();
+                    !known->containers.at(name).ended && pod != node_.pods().end();
   if (!runs) {
     unplaced_.erase(who);
     return;
@@ -238,10 +238,10 @@ void NriAllocator::TryAgain(const ContainerKey& who) {
   ClearReason(uid, name);
   const auto placed = [this, who](const Result<void>& saved) {
     if (!saved) return PlaceLater(who);
-    node_.pool().Apply(parts_.clock.Now(), {});
+    node_.pool().Apply(node_.clock().Now(), {});
     TellLate(who, "had to wait for its place");
   };
-  if (!parts_.allocations.Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
+  if (!node_.allocations().Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
 }
 
 /// It runs in the shared pool until the ledger can be saved.

@@ -13,18 +13,18 @@ namespace berth::nri_agent {
 void NriAllocator::TakeChanged(pods::ManagedPod& managed, const Pod& before) {
   if (managed.pod == before) return;
   managed.lifecycle.emplace(managed.pod);
-  parts_.Recover(managed, parts_.clock.Now());
+  node_.RestoreLifecycle(managed, node_.clock().Now());
 }
 
 /// A kubelet and berthd hear of a new pod at the same time, and a sandbox is made first: that a container waits is
 /// rare. The runtime asks nobody anything meanwhile, so each pod is waited for once, and not for long.
 bool NriAllocator::AwaitsSpec(const std::string& uid, Call call) {
   if (!follows_specs_ || options_.spec_patience == os::Millis(0) || specs_.Find(uid) != nullptr) return false;
-  const auto known = parts_.pods.find(uid);
-  if (tracked_.Know(uid).unspecified || (known != parts_.pods.end() && known->second.reported.spec)) return false;
+  const auto known = node_.pods().find(uid);
+  if (tracked_.Know(uid).unspecified || (known != node_.pods().end() && known->second.reported.spec)) return false;
   awaiting_.push_back({.uid = uid,
                        .what = Awaiting::What::kSpec,
-                       .until = parts_.clock.Now() + options_.spec_patience,
+                       .until = node_.clock().Now() + options_.spec_patience,
                        .call = std::move(call)});
   return true;
 }
@@ -52,19 +52,19 @@ void NriAllocator::EndAwaitingInVain(os::MonoTime now) {
 }
 
 void NriAllocator::TellSpecUnknown(const std::string& uid) {
-  const auto managed = parts_.pods.find(uid);
-  parts_.events.Warning("PodSpecUnknown",
-                        managed == parts_.pods.end() ? "pod/" + uid : pods::ObjectOf(managed->second.pod),
-                        fmt::format("the API server has not told of this pod within {} ms; what its containers request "
-                                    "is inferred from what the runtime shows",
-                                    options_.spec_patience.count()));
+  const auto managed = node_.pods().find(uid);
+  node_.events().Warning(
+      "PodSpecUnknown", managed == node_.pods().end() ? "pod/" + uid : pods::ObjectOf(managed->second.pod),
+      fmt::format("the API server has not told of this pod within {} ms; what its containers request "
+                  "is inferred from what the runtime shows",
+                  options_.spec_patience.count()));
 }
 
 void NriAllocator::SetSpec(const Pod& pod) {
   if (!IsName(pod.uid)) return;
   specs_.Set(pod);
-  const auto managed = parts_.pods.find(pod.uid);
-  if (managed != parts_.pods.end()) {
+  const auto managed = node_.pods().find(pod.uid);
+  if (managed != node_.pods().end()) {
     managed->second.reported.spec = true;
     const Pod before = managed->second.pod;
     TakeSpec(managed->second.pod, *specs_.Find(pod.uid));

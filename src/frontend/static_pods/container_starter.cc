@@ -33,8 +33,8 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
   BERTH_TRY(request.devices, DevicesOf(pod, *found.container));
   env = runtime::WithDevices(request.devices, std::move(env));
-  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(parts_.options, placement))
-    AddMixedCpus(*placement, SharedNow(), FileOfPool(parts_.options, parts_.runtime), env);
+  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(node_.options().pods, placement))
+    AddMixedCpus(*placement, SharedNow(), FileOfPool(node_.options().pods, node_.runtime()), env);
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
@@ -46,7 +46,7 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   request.env = std::move(env);
   request.attempt = attempt;
   request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
-  request.oom_score_adj = cgroup::OomScoreAdj(pod, *found.container, parts_.allocations.node().machine().memory);
+  request.oom_score_adj = cgroup::OomScoreAdj(pod, *found.container, node_.allocations().node().machine().memory);
   request.log_path = fmt::format("{}/{}/{}.log", context_.LogFolder(pod), found.container->name, attempt);
   request.log_max_bytes = options.log_max_bytes;
   request.log_max_files = options.log_max_files;
@@ -67,12 +67,12 @@ Result<void> Starter::CheckWords(const Pod& pod) const {
 
 /// nullptr: it has none.
 const Placement* Starter::PlacementOf(const Pod& pod, const Container& container) const {
-  const auto record = parts_.allocations.ledger().pods.find(pod.uid);
-  return record == parts_.allocations.ledger().pods.end() ? nullptr : FindPlacement(record->second, container.name);
+  const auto record = node_.allocations().ledger().pods.find(pod.uid);
+  return record == node_.allocations().ledger().pods.end() ? nullptr : FindPlacement(record->second, container.name);
 }
 
 CpuSet Starter::SharedNow() const {
-  return parts_.groups.planner().SharedNow(parts_.allocations.ledger(), parts_.allocations.online());
+  return node_.groups().planner().SharedNow(node_.allocations().ledger(), node_.allocations().online());
 }
 
 /// What its devices bring, of all resources together.
@@ -88,8 +88,8 @@ Result<DeviceAnswer> Starter::DevicesOf(const Pod& pod, const Container& contain
 void Starter::TellConflicts(const Pod& pod, const Container& container,
                             const std::vector<std::string>& conflicts) const {
   for (const std::string& conflict : conflicts)
-    parts_.events.Warning("DeviceConflict", ObjectOf(pod),
-                          fmt::format("container {}: left out is {}", container.name, conflict));
+    node_.events().Warning("DeviceConflict", ObjectOf(pod),
+                           fmt::format("container {}: left out is {}", container.name, conflict));
 }
 
 Result<std::optional<runtime::ContainerStatus>> Starter::Start(const ManagedPod& managed, const FoundContainer& found,
@@ -107,32 +107,32 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(const ManagedPod&
   if (!context_.DryRun()) {
     BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
     if (!mounted) return std::nullopt;
-    BERTH_TRY(auto message, MessageMount(pod, container, attempt, options.volumes, !parts_.runtime.makes_groups()));
+    BERTH_TRY(auto message, MessageMount(pod, container, attempt, options.volumes, !node_.runtime().makes_groups()));
     if (message) request.place.mounts.push_back(*std::move(message));
-    if (parts_.runtime.makes_groups() && IsTold(parts_.options, PlacementOf(pod, container)))
-      request.place.mounts.push_back(MountOfPool(parts_.options));
+    if (node_.runtime().makes_groups() && IsTold(node_.options().pods, PlacementOf(pod, container)))
+      request.place.mounts.push_back(MountOfPool(node_.options().pods));
     std::vector<std::string> conflicts;
     request.place.mounts = runtime::WithDevices(request.devices, std::move(request.place.mounts), conflicts);
     TellConflicts(pod, container, conflicts);
   }
-  if (parts_.runtime.makes_groups()) {
+  if (node_.runtime().makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
     state.mounting.erase(container.name);
-    BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
+    BERTH_TRY(runtime::ContainerStatus status, node_.runtime().Start(request));
     return status;
   }
   if (state.making.erase(container.name) == 0) {  // else what is there is this start's
     BERTH_TRY(const bool gone, KillLeftovers(pod, container.name, now));
     if (!gone) return std::nullopt;
   }
-  auto group = parts_.groups.pod_groups().MakeContainer(pod, container, parts_.allocations.ledger());
-  if (!group && parts_.groups.site().IsUnderWay(group.error())) state.making.insert(container.name);
+  auto group = node_.groups().pod_groups().MakeContainer(pod, container, node_.allocations().ledger());
+  if (!group && node_.groups().site().IsUnderWay(group.error())) state.making.insert(container.name);
   if (!group) return LaterIfUnderWay(group.error(), now);
   request.cgroup = *std::move(group);
   state.mounting.erase(container.name);
-  auto started = parts_.runtime.Start(request);
+  auto started = node_.runtime().Start(request);
   if (!started || started->state != runtime::ContainerState::kCreating)
-    parts_.groups.pod_groups().LetGo(pod, container.name);
+    node_.groups().pod_groups().LetGo(pod, container.name);
   if (!started) return std::unexpected(std::move(started).error());
   return *std::move(started);
 }
@@ -165,8 +165,8 @@ void Starter::Mount(const ManagedPod& managed, const Container& container, const
     return MountsOf(pod, container, {.folders = folders, .node = facts, .env = env});
   };
   event_loop::Submit<std::vector<runtime::BoundMount>>(
-      parts_.executor, VolumeQueue(managed.pod.uid), job,
-      [&context = context_, &agenda = parts_.agenda, uid = managed.pod.uid,
+      node_.executor(), VolumeQueue(managed.pod.uid), job,
+      [&context = context_, &agenda = node_.agenda(), uid = managed.pod.uid,
        name = container.name](Result<std::vector<runtime::BoundMount>> mounts) {
         agenda.WakeNow();
         if (Mounting* const of = context.FindMounting(uid, name)) of->made = std::move(mounts);
@@ -175,22 +175,22 @@ void Starter::Mount(const ManagedPod& managed, const Container& container, const
 
 /// systemd is being asked for the groups: nothing came of the start yet.
 Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const Error& error, os::MonoTime now) {
-  if (!parts_.groups.site().IsUnderWay(error)) return std::unexpected(error);
-  parts_.agenda.WakeAt(now + kLookAfterStart);
+  if (!node_.groups().site().IsUnderWay(error)) return std::unexpected(error);
+  node_.agenda().WakeAt(now + kLookAfterStart);
   return std::nullopt;
 }
 
 /// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying,
 /// which takes its time where the group has little CPU time or the node is busy. Errors: also kBusy, after kSlowDeath.
 Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now) {
-  auto killed = parts_.groups.pod_groups().KillContainer(pod, container);
+  auto killed = node_.groups().pod_groups().KillContainer(pod, container);
   std::map<std::string, os::MonoTime>& dying = context_.StateOf(pod.uid).dying;
   if (!killed && killed.error().code == Code::kBusy) {
     const auto [since, first] = dying.try_emplace(container, now);
     const os::MonoTime::duration waited = now - since->second;
     if (waited < runtime::kSlowDeath) {
-      parts_.agenda.WakeAt(now +
-                           std::clamp<os::MonoTime::duration>(waited / 2, kLookAfterStart, kLongestLookAtLeftovers));
+      node_.agenda().WakeAt(now +
+                            std::clamp<os::MonoTime::duration>(waited / 2, kLookAfterStart, kLongestLookAtLeftovers));
       return false;
     }
   }
@@ -202,11 +202,11 @@ Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container
 /// What a runtime that makes groups has to know.
 Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
   runtime::Place& place = request.place;
-  BERTH_TRY(place.pod_group, parts_.groups.pod_groups().MakePod(pod, parts_.allocations.ledger()));
-  BERTH_TRY(place.values, parts_.groups.pod_groups().ValuesNow(pod, container, parts_.allocations.ledger()));
-  place.sandbox_overhead = parts_.groups.pod_groups().SandboxOverhead(pod);
-  place.sandbox_resources = parts_.groups.pod_groups().SandboxResources(pod);
-  place.v2 = parts_.groups.site().v2();
+  BERTH_TRY(place.pod_group, node_.groups().pod_groups().MakePod(pod, node_.allocations().ledger()));
+  BERTH_TRY(place.values, node_.groups().pod_groups().ValuesNow(pod, container, node_.allocations().ledger()));
+  place.sandbox_overhead = node_.groups().pod_groups().SandboxOverhead(pod);
+  place.sandbox_resources = node_.groups().pod_groups().SandboxResources(pod);
+  place.v2 = node_.groups().site().v2();
   place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
   place.log_folder = context_.LogFolder(pod);
   place.host_network = pod.host_network;

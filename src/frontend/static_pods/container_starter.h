@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "frontend/static_pods/static_pod_context.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -16,7 +15,7 @@ namespace berth::pods {
 class Starter {
  public:
   /// `context` outlives this.
-  explicit Starter(StaticPodContext& context) : context_(context), parts_(context.parts()) {}
+  explicit Starter(StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// Starts an attempt. nullopt: what an earlier one left is still dying, systemd is being asked for the groups, or
   /// what it mounts is being made; to be tried again in a moment. Errors: why it cannot be started now.
@@ -37,7 +36,7 @@ class Starter {
   Result<bool> KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now);
 
   StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
 };
 
 }  // namespace berth::pods

@@ -13,9 +13,9 @@ namespace berth::pods {
 
 /// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.
 std::string DeviceGrants::AwaitedOf(const std::set<std::string>& resources) const {
-  if (parts_.devices.plugins() == nullptr) return "";
-  const std::string awaited = FirstAwaited(resources, parts_.devices.known());
-  return awaited.empty() ? FirstAwaited(resources, *parts_.devices.plugins()->known()) : awaited;
+  if (node_.devices().plugins() == nullptr) return "";
+  const std::string awaited = FirstAwaited(resources, node_.devices().known());
+  return awaited.empty() ? FirstAwaited(resources, *node_.devices().plugins()->known()) : awaited;
 }
 
 std::string DeviceGrants::AwaitedBy(const Pod& pod) const { return AwaitedOf(DeviceResourcesOf(pod)); }
@@ -30,9 +30,9 @@ std::string DeviceGrants::AwaitedFor(const std::string& uid) const {
 
 DeviceGrants::Answers DeviceGrants::Unanswered(const std::string& uid) const {
   Answers out;
-  if (parts_.devices.plugins() == nullptr) return out;
-  const auto record = parts_.allocations.ledger().pods.find(uid);
-  if (record == parts_.allocations.ledger().pods.end()) return out;
+  if (node_.devices().plugins() == nullptr) return out;
+  const auto record = node_.allocations().ledger().pods.find(uid);
+  if (record == node_.allocations().ledger().pods.end()) return out;
   for (const Placement& placement : record->second.placements)
     for (const DeviceAssignment& devices : placement.devices)
       if (!devices.answer && !devices.ids.empty()) out.push_back({placement.container, devices});
@@ -55,9 +55,9 @@ void DeviceGrants::Ask(ManagedPod& managed, const std::set<std::string>& resourc
   managed.Move(pod_event::Wait{State{.question = ++questions_}});
   event_loop::Submit<T>(executor_, QueueOf(resources), std::move(job),
                         [this, uid = managed.pod.uid, number = questions_, then = std::move(then)](Result<T> answer) {
-                          parts_.agenda.WakeNow();
-                          const auto pod = parts_.pods.find(uid);
-                          if (pod == parts_.pods.end() || QuestionOf(pod->second.stage) != number) return;
+                          node_.agenda().WakeNow();
+                          const auto pod = node_.pods().find(uid);
+                          if (pod == node_.pods().end() || QuestionOf(pod->second.stage) != number) return;
                           pod->second.Move(pod_event::Answer{number});
                           then(pod->second, std::move(answer));
                         });
@@ -67,7 +67,7 @@ void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(Mana
   Answers questions = Unanswered(managed.pod.uid);
   std::set<std::string> resources;
   for (const ledger::AnsweredDevices& question : questions) resources.insert(question.devices.resource);
-  std::function<Result<Answers>()> job = [plugins = parts_.devices.plugins(),
+  std::function<Result<Answers>()> job = [plugins = node_.devices().plugins(),
                                           questions = std::move(questions)]() mutable -> Result<Answers> {
     for (ledger::AnsweredDevices& question : questions) {
       BERTH_TRY(question.devices.answer, plugins->Allocate(question.devices.resource, question.devices.ids));
@@ -82,7 +82,7 @@ void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(Mana
 bool DeviceGrants::Choosy(const PodRecord& record) const {
   for (const Placement& placement : record.placements)
     for (const DeviceAssignment& devices : placement.devices)
-      if (const device_manager::Served* const served = parts_.devices.Find(devices.resource);
+      if (const device_manager::Served* const served = node_.devices().Find(devices.resource);
           served != nullptr && served->options.preferred)
         return true;
   return false;
@@ -90,14 +90,14 @@ bool DeviceGrants::Choosy(const PodRecord& record) const {
 
 void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
                                  std::function<void(ManagedPod&, Result<Preferences>)> then) {
-  DeviceChoices choices{.devices = parts_.devices.inventory(),
-                        .held = DevicesHeldByOthers(parts_.allocations.newest(), managed.pod.uid),
-                        .asked = ChoosyResources(parts_.devices.known())};
+  DeviceChoices choices{.devices = node_.devices().inventory(),
+                        .held = DevicesHeldByOthers(node_.allocations().newest(), managed.pod.uid),
+                        .asked = ChoosyResources(node_.devices().known())};
   std::set<std::string> resources;
   for (const Placement& placement : record.placements)
     for (const DeviceAssignment& devices : placement.devices)
       if (choices.asked.contains(devices.resource)) resources.insert(devices.resource);
-  std::function<Result<Preferences>()> job = [plugins = parts_.devices.plugins(), record,
+  std::function<Result<Preferences>()> job = [plugins = node_.devices().plugins(), record,
                                               choices = std::move(choices)]() {
     return AskPreferences(record, choices,
                           [&](const std::string& resource, const device_manager::PreferenceQuestion& question) {
@@ -117,7 +117,7 @@ Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord
   const Placement* const placement = FindPlacement(record, container);
   if (placement == nullptr) return out;
   for (const DeviceAssignment& devices : placement->devices) {
-    const device_manager::Served* const served = parts_.devices.Find(devices.resource);
+    const device_manager::Served* const served = node_.devices().Find(devices.resource);
     if (served == nullptr)
       return Fail(Code::kUnreachable, "no device plug-in of " + devices.resource + " is registered");
     const bool away = served->endpoint.empty() || (served->options.pre_start && !served->ready);
@@ -135,29 +135,29 @@ void DeviceGrants::AskToStart(const ManagedPod& managed, const std::string& cont
   for (const DeviceAssignment& devices : wanted) resources.insert(devices.resource);
   event_loop::Submit<void>(
       executor_, QueueOf(resources),
-      [plugins = parts_.devices.plugins(), wanted = std::move(wanted)]() -> Result<void> {
+      [plugins = node_.devices().plugins(), wanted = std::move(wanted)]() -> Result<void> {
         for (const DeviceAssignment& devices : wanted)
           BERTH_RETURN_IF_ERROR(plugins->PreStart(devices.resource, devices.ids));
         return {};
       },
       [this, uid = managed.pod.uid, container, number = questions_](Result<void> done) {
-        parts_.agenda.WakeNow();
-        if (!parts_.pods.contains(uid)) return;
+        node_.agenda().WakeNow();
+        if (!node_.pods().contains(uid)) return;
         PreStart& asked = context_.StateOf(uid).pre_starts[container];
         asked = Follow(std::move(asked), pre_start::Answer{.question = number, .outcome = std::move(done)});
       });
 }
 
 Result<bool> DeviceGrants::MayStart(const ManagedPod& managed, const std::string& container, int attempt) {
-  const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
-  if (parts_.devices.plugins() == nullptr || record == parts_.allocations.ledger().pods.end()) return true;
+  const auto record = node_.allocations().ledger().pods.find(managed.pod.uid);
+  if (node_.devices().plugins() == nullptr || record == node_.allocations().ledger().pods.end()) return true;
   std::string awaited;
   BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
   PreStart& state = context_.StateOf(managed.pod.uid).pre_starts[container];
   if (!awaited.empty()) {
     if (!std::holds_alternative<pre_start::Away>(state))
-      parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
-                           fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
+      node_.events().Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
+                            fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
     state = Follow(std::move(state), pre_start::PluginLeft());
     return false;
   }

@@ -12,7 +12,6 @@
 #include "frontend/static_pods/device_questions.h"
 #include "frontend/static_pods/static_pod_context.h"
 #include "host/event_loop/executor.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -25,7 +24,7 @@ class DeviceGrants {
 
   /// `executor` runs the questions: a plug-in that does not answer holds up one of its threads.
   DeviceGrants(StaticPodContext& context, event_loop::Executor& executor)
-      : context_(context), parts_(context.parts()), executor_(executor) {}
+      : context_(context), node_(context.node()), executor_(executor) {}
 
   /// What a pod that holds nothing yet asks for and whose plug-in is not there, but is waited for; "": nothing.
   std::string AwaitedBy(const Pod& pod) const;
@@ -61,7 +60,7 @@ class DeviceGrants {
                                                      std::string& awaited) const;
 
   StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   event_loop::Executor& executor_;
   std::uint64_t questions_ = 0;
 };

@@ -27,15 +27,14 @@ Driver::Driver(StaticPodContext& context, RuntimeEvents& runtime_events, Health&
                event_loop::Executor& hooks)
     : context_(context),
       node_(context.node()),
-      parts_(context.parts()),
       runtime_events_(runtime_events),
       health_(health),
       grants_(grants),
       hooks_(context, hooks,
              [this](const std::string& uid, const std::string& container, const std::string& id) {
-               const auto pod = parts_.pods.find(uid);
-               if (pod != parts_.pods.end() && pod->second.lifecycle)
-                 Ask(pod->second, container, id, false, parts_.clock.Now());
+               const auto pod = node_.pods().find(uid);
+               if (pod != node_.pods().end() && pod->second.lifecycle)
+                 Ask(pod->second, container, id, false, node_.clock().Now());
              }),
       termination_messages_(context),
       starter_(context) {}
@@ -67,8 +66,8 @@ void Driver::TakeDocuments(ManagedPod& managed) const {
     return Result<std::vector<std::string>>(RefreshVolumes(pod, folders, facts));
   };
   event_loop::Submit<std::vector<std::string>>(
-      parts_.executor, VolumeQueue(managed.pod.uid), refresh,
-      [&events = parts_.events, object = ObjectOf(managed.pod)](const Result<std::vector<std::string>>& problems) {
+      node_.executor(), VolumeQueue(managed.pod.uid), refresh,
+      [&events = node_.events(), object = ObjectOf(managed.pod)](const Result<std::vector<std::string>>& problems) {
         for (const std::string& problem : problems.value_or(std::vector<std::string>()))
           events.Warning("FailedMount", object, problem);
       });
@@ -81,7 +80,7 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
     if (managed.due.empty()) {
       const bool overdue_before = managed.lifecycle->overdue();
       runtime::Steps steps = managed.lifecycle->Next(now);
-      if (steps.wake_at) parts_.agenda.WakeAt(*steps.wake_at);
+      if (steps.wake_at) node_.agenda().WakeAt(*steps.wake_at);
       TellOverdue(managed, overdue_before);
       managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
     }
@@ -105,14 +104,14 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
 
 void Driver::TellOverdue(const ManagedPod& managed, bool before) {
   if (!before && managed.lifecycle->overdue())
-    parts_.events.Normal("DeadlineExceeded", ObjectOf(managed.pod), std::string(kOverdueMessage));
+    node_.events().Normal("DeadlineExceeded", ObjectOf(managed.pod), std::string(kOverdueMessage));
 }
 
 /// The kernel may still let others onto these CPUs; or it is too late, because the pod has to go since it was named.
 bool Driver::Postponed(const ManagedPod& managed, const runtime::Action& action) const {
   if (action.kind != runtime::Action::Kind::kStart) return false;
   if (managed.Is<Ending>() || managed.Is<Rejected>()) return true;
-  return !node_.pool().in_force() && HasCpusApart(parts_.allocations.ledger(), managed.pod.uid, action.container);
+  return !node_.pool().in_force() && HasCpusApart(node_.allocations().ledger(), managed.pod.uid, action.container);
 }
 
 /// False: nothing came of it yet, and it will be named again.
@@ -127,21 +126,21 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
 
 /// What is dying is looked at again before anything else; it is told when that takes long.
 void Driver::Kill(const ManagedPod& managed, const runtime::Action& action) {
-  parts_.runtime.Kill(action.id);
-  const auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, action.container);
+  node_.runtime().Kill(action.id);
+  const auto killed = node_.groups().pod_groups().KillContainer(managed.pod, action.container);
   if (killed || (killed.error().code == Code::kBusy && action.killing < runtime::kSlowDeath)) return;
-  parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod),
-                        fmt::format("container {}: {}{}", action.container, killed.error().message,
-                                    killed.error().code == Code::kBusy
-                                        ? "; they wait in the kernel (state D) or are frozen, and keep their CPUs and "
-                                          "devices until they end"
-                                        : ""));
+  node_.events().Warning("FailedKillPod", ObjectOf(managed.pod),
+                         fmt::format("container {}: {}{}", action.container, killed.error().message,
+                                     killed.error().code == Code::kBusy
+                                         ? "; they wait in the kernel (state D) or are frozen, and keep their CPUs and "
+                                           "devices until they end"
+                                         : ""));
 }
 
 void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const bool again = action.asked_at.has_value();
   if (!again && !action.unhealthy)  // what a probe ends was told by it
-    parts_.events.Normal("Killing", ObjectOf(managed.pod), "stopping container " + action.container);
+    node_.events().Normal("Killing", ObjectOf(managed.pod), "stopping container " + action.container);
   const FoundContainer found = FindContainer(managed.pod, action.container);
   const auto slept = std::chrono::floor<std::chrono::seconds>(now - action.asked_at.value_or(now));
   if (!action.asked && found.container != nullptr &&
@@ -159,26 +158,26 @@ void Driver::Ask(ManagedPod& managed, const std::string& container, const std::s
     request.signal = own.value_or(SIGTERM);
     request.signal_is_its_own = own.has_value();
   }
-  if (auto sent = parts_.runtime.Stop(request); !sent)
-    parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), sent.error().message);
+  if (auto sent = node_.runtime().Stop(request); !sent)
+    node_.events().Warning("FailedKillPod", ObjectOf(managed.pod), sent.error().message);
   managed.lifecycle->Asked(id, now);
 }
 
 /// The ordinary init containers before this one are over: their memory is free from here on.
 void Driver::TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now) {
-  if (now < parts_.allocations.next_try()) return;  // kept a little longer
-  auto proposal = parts_.allocations.ProposeContainerStart(pod.uid, container);
-  if (proposal && !parts_.allocations.Commit(*std::move(proposal), [](const Result<void>&) {}))
-    parts_.agenda.WakeAt(now);
+  if (now < node_.allocations().next_try()) return;  // kept a little longer
+  auto proposal = node_.allocations().ProposeContainerStart(pod.uid, container);
+  if (proposal && !node_.allocations().Commit(*std::move(proposal), [](const Result<void>&) {}))
+    node_.agenda().WakeAt(now);
 }
 
 bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const FoundContainer found = FindContainer(managed.pod, action.container);
   if (found.container == nullptr) return false;
-  if (grants_.Lacks(managed.pod.uid) && !parts_.records.RunsSomething(managed.pod.uid)) {
+  if (grants_.Lacks(managed.pod.uid) && !node_.statuses().RunsSomething(managed.pod.uid)) {
     managed.Move(pod_event::Wait());  // an earlier berthd had not asked yet
     managed.due.clear();
-    parts_.agenda.WakeNow();
+    node_.agenda().WakeNow();
     return false;
   }
   const Result<bool> may_start = grants_.MayStart(managed, action.container, action.attempt);
@@ -200,8 +199,8 @@ void Driver::NotStarted(ManagedPod& managed, const std::string& container, const
   state.mounting.erase(container);
   const bool missing = why.code == Code::kNotFound;  // something it names is not there (yet), in the kubelet's word
   managed.lifecycle->StartFailed(container, why, now, missing ? "CreateContainerConfigError" : "CreateContainerError");
-  parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
-                        fmt::format("container {}: {}", container, why.message));
+  node_.events().Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
+                         fmt::format("container {}: {}", container, why.message));
 }
 
 }  // namespace berth::pods

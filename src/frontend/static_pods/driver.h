@@ -13,7 +13,6 @@
 #include "frontend/static_pods/static_pod_context.h"
 #include "frontend/static_pods/termination_messages.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -48,8 +47,7 @@ class Driver {
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
 
   StaticPodContext& context_;
-  const core::Node& node_;
-  Parts parts_;
+  core::Node& node_;
   RuntimeEvents& runtime_events_;
   Health& health_;
   DeviceGrants& grants_;

@@ -78,7 +78,7 @@ void Health::LookAt(const ManagedPod& managed, Known& known, os::MonoTime now) {
     const auto before = known.since.find(view.last->id);
     if (first) known.found.insert(view.last->id);
     since[view.last->id] = before != known.since.end() ? before->second
-                           : first                     ? StartOf(view, now, parts_.clock.Wall())
+                           : first                     ? StartOf(view, now, node_.clock().Wall())
                                                        : now;
     const FoundContainer found = FindContainer(managed.pod, view.name);
     if (found.container == nullptr || managed.lifecycle->EndsUnhealthy(view.last->id)) continue;
@@ -134,9 +134,9 @@ void Health::Tick(os::MonoTime now) {
     const std::uint64_t key = due_.begin()->second;
     due_.erase(due_.begin());
     Watch& watch = watches_.find(key)->second;
-    const auto pod = parts_.pods.find(watch.uid);
+    const auto pod = node_.pods().find(watch.uid);
     const Container* const container =
-        pod == parts_.pods.end() ? nullptr : FindContainer(pod->second.pod, watch.container).container;
+        pod == node_.pods().end() ? nullptr : FindContainer(pod->second.pod, watch.container).container;
     const Probe* const probe = container == nullptr ? nullptr : ProbeOf(*container, watch.kind);
     if (probe == nullptr || !pod->second.lifecycle) {
       Forget(std::string(watch.uid));
@@ -177,7 +177,7 @@ void Health::Ask(std::uint64_t key, Watch& watch, const ManagedPod& managed, con
 Result<probes::Target> Health::TargetFor(const ManagedPod& managed, const Watch& watch, const Container& container,
                                          const Probe& probe) {
   if (const auto* exec = std::get_if<ExecCheck>(&probe.check)) {
-    BERTH_TRY(runtime::ExecJob job, parts_.runtime.PrepareExec(watch.id, exec->command));
+    BERTH_TRY(runtime::ExecJob job, node_.runtime().PrepareExec(watch.id, exec->command));
     return probes::Target(probes::ExecTarget{std::move(job)});
   }
   const std::vector<std::string> addresses = context_.AddressesOf(managed.pod);
@@ -200,8 +200,8 @@ void Health::Answered(std::uint64_t key, const probes::Outcome& outcome) {
   if (found == watches_.end() || stopped_) return;
   Watch& watch = found->second;
   due_.emplace(watch.state.due(), key);
-  const auto pod = parts_.pods.find(watch.uid);
-  if (pod == parts_.pods.end() || !pod->second.lifecycle) return;
+  const auto pod = node_.pods().find(watch.uid);
+  if (pod == node_.pods().end() || !pod->second.lifecycle) return;
   Tell(pod->second, watch, outcome);
   if (outcome.kind == probes::Outcome::Kind::kError) return;
   if (const auto enough = watch.state.Take(outcome.success())) Conclude(pod->second, watch, *enough);
@@ -214,9 +214,9 @@ void Health::Tell(ManagedPod& managed, const Watch& watch, const probes::Outcome
   };
   switch (outcome.kind) {
     case probes::Outcome::Kind::kSuccess: return;
-    case probes::Outcome::Kind::kWarning: return parts_.events.Warning("ProbeWarning", object, text("warning"));
-    case probes::Outcome::Kind::kFailure: return parts_.events.Warning("Unhealthy", object, text("failed"));
-    case probes::Outcome::Kind::kError: return parts_.events.Warning("Unhealthy", object, text("errored"));
+    case probes::Outcome::Kind::kWarning: return node_.events().Warning("ProbeWarning", object, text("warning"));
+    case probes::Outcome::Kind::kFailure: return node_.events().Warning("Unhealthy", object, text("failed"));
+    case probes::Outcome::Kind::kError: return node_.events().Warning("Unhealthy", object, text("errored"));
   }
 }
 
@@ -234,18 +234,18 @@ void Health::Conclude(ManagedPod& managed, const Watch& watch, bool success) {
     const std::int64_t pods = managed.pod.termination_grace_s;
     const std::int64_t grace = probe == nullptr ? pods : probe->termination_grace_s.value_or(pods);
     const bool again = life.RestartsUnhealthy(watch.id);
-    const os::MonoTime now = parts_.clock.Now();
+    const os::MonoTime now = node_.clock().Now();
     if (life.EndUnhealthy(watch.id, now,
                           std::chrono::seconds(std::clamp<std::int64_t>(grace, 0, runtime::kLongestGraceS))))
-      parts_.events.Normal(
+      node_.events().Normal(
           "Killing", ObjectOf(managed.pod),
           fmt::format("container {} failed {} probe{}", watch.container,
                       watch.kind == ProbeKind::kLiveness ? "liveness" : "startup", again ? ", will be restarted" : ""));
   }
   if (life.version() == before) return;
   context_.Keep(managed);  // before anybody sees it
-  parts_.agenda.WakeNow();
-  Look(managed, parts_.clock.Now());  // `watch` may be gone
+  node_.agenda().WakeNow();
+  Look(managed, node_.clock().Now());  // `watch` may be gone
 }
 
 }  // namespace berth::pods

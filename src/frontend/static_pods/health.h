@@ -17,7 +17,6 @@
 #include "frontend/probes/probe_state.h"
 #include "frontend/static_pods/static_pod_context.h"
 #include "host/os/pipe.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -33,7 +32,7 @@ class Health {
  public:
   /// `executor` runs what asks; a probe is under way once at a time.
   Health(const StaticPodContext& context, event_loop::Executor& executor)
-      : context_(context), parts_(context.parts()), executor_(executor) {}
+      : context_(context), node_(context.node()), executor_(executor) {}
 
   /// The pod may have changed: compares what is asked with what is to be asked.
   void Look(const ManagedPod& managed, os::MonoTime now);
@@ -74,7 +73,7 @@ class Health {
   void Conclude(ManagedPod& managed, const Watch& watch, bool success);
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   event_loop::Executor& executor_;
   std::map<std::string, Known> pods_;                     // by uid; those with probes
   std::map<std::uint64_t, Watch> watches_;                // never the same key twice

@@ -45,7 +45,7 @@ void Hooks::Look(ManagedPod& managed, os::MonoTime now) {
     if (now >= *running.wake || !managed.lifecycle->Runs(key.first))
       over.push_back(key);
     else
-      parts_.agenda.WakeAt(*running.wake);
+      node_.agenda().WakeAt(*running.wake);
   }
   for (const Key& key : over) Ended(managed.pod.uid, key, {Outcome::Kind::kSuccess, ""});
 }
@@ -67,7 +67,7 @@ void Hooks::Begin(const ManagedPod& managed, const Container& container, const K
   if (hook.exec.empty() && !hook.http) {
     const std::chrono::seconds sleep(std::clamp<std::int64_t>(hook.sleep_s, 0, runtime::kLongestGraceS));
     running.wake = now + (key.second == Kind::kPreStop ? std::min<os::Millis>(sleep, limit) : os::Millis(sleep));
-    return parts_.agenda.WakeAt(*running.wake);
+    return node_.agenda().WakeAt(*running.wake);
   }
   auto job = JobOf(managed.pod, container, key.first, hook);
   if (!job) job = [problem = "failed: " + job.error().message](os::Millis, int) { return HookFailed(problem); };
@@ -78,7 +78,7 @@ void Hooks::Begin(const ManagedPod& managed, const Container& container, const K
 Result<Hooks::Job> Hooks::JobOf(const Pod& pod, const Container& container, const std::string& id,
                                 const runtime::Hook& hook) const {
   if (!hook.exec.empty()) {
-    BERTH_TRY(runtime::ExecJob exec, parts_.runtime.PrepareExec(id, hook.exec));
+    BERTH_TRY(runtime::ExecJob exec, node_.runtime().PrepareExec(id, hook.exec));
     return Job([exec = std::move(exec)](os::Millis limit, int cancel_fd) mutable -> Outcome {
       const auto ran = exec(limit, cancel_fd);
       if (!ran) return HookFailed("failed: " + ran.error().message);
@@ -120,25 +120,25 @@ void Hooks::Ended(const std::string& uid, const Key& key, const Outcome& outcome
   const std::string container = std::move(found->second.container);
   known->second.erase(found);
   if (known->second.empty()) running_.erase(known);
-  const auto pod = parts_.pods.find(uid);
-  if (pod == parts_.pods.end() || !pod->second.lifecycle || !pod->second.lifecycle->Runs(key.first)) return;
+  const auto pod = node_.pods().find(uid);
+  if (pod == node_.pods().end() || !pod->second.lifecycle || !pod->second.lifecycle->Runs(key.first)) return;
   const bool post_start = key.second == Kind::kPostStart;
   ManagedPod& managed = pod->second;
   const std::string what =
       fmt::format("container {}: {} {}", container, post_start ? "postStart" : "preStop", outcome.text);
   if (!outcome.success())
-    parts_.events.Warning(fmt::format("Failed{}Hook", NameOf(key.second)), ObjectOf(managed.pod),
-                          what + (post_start ? "; the container is ended" : ""));
+    node_.events().Warning(fmt::format("Failed{}Hook", NameOf(key.second)), ObjectOf(managed.pod),
+                           what + (post_start ? "; the container is ended" : ""));
   else if (outcome.kind == Outcome::Kind::kWarning)
-    parts_.events.Warning("LifecycleHTTPFallback", ObjectOf(managed.pod), what);
-  parts_.agenda.WakeNow();
+    node_.events().Warning("LifecycleHTTPFallback", ObjectOf(managed.pod), what);
+  node_.agenda().WakeNow();
   if (!post_start) return then_(uid, container, key.first);
   if (outcome.success()) {
     managed.lifecycle->SetPostStarted(key.first);
   } else {
     const std::chrono::seconds grace(
         std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
-    managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);
+    managed.lifecycle->EndUnhealthy(key.first, node_.clock().Now(), grace);
   }
   context_.Keep(managed);  // before anybody sees it
 }

@@ -16,7 +16,6 @@
 #include "frontend/static_pods/static_pod_context.h"
 #include "host/event_loop/executor.h"
 #include "host/os/pipe.h"
-#include "node/pods/parts.h"
 #include "runtime/lifecycle/hook.h"
 
 namespace berth::pods {
@@ -33,7 +32,7 @@ class Hooks {
 
   /// `executor` runs hooks; each takes a thread for as long as it takes. Both outlive this.
   Hooks(const StaticPodContext& context, event_loop::Executor& executor, Then then)
-      : context_(context), parts_(context.parts()), executor_(executor), then_(std::move(then)) {}
+      : context_(context), node_(context.node()), executor_(executor), then_(std::move(then)) {}
 
   /// The pod may have changed, or a time has come: begins postStart hooks that are due, and ends what waits.
   void Look(ManagedPod& managed, os::MonoTime now);
@@ -60,7 +59,7 @@ class Hooks {
   void Ended(const std::string& uid, const Key& key, const probes::Outcome& outcome);
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   event_loop::Executor& executor_;
   Then then_;
   std::map<std::string, std::map<Key, Running>> running_;  // by uid

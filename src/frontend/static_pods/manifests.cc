@@ -95,12 +95,12 @@ const std::string& Manifests::IdentityOf(const std::string& full_name) const {
 void Manifests::TakeUid(std::shared_ptr<const Pod>& pod, const std::string& identity) const {
   if (identity.empty()) return;
   std::optional<std::string> uid;
-  for (const auto& [known, managed] : parts_.pods)
+  for (const auto& [known, managed] : node_.pods())
     if (managed.identity == identity && !managed.Is<Ending>()) uid = known;
-  for (const auto& [known, record] : parts_.allocations.newest().pods)
-    if (!uid && record.identity == identity && !IsEnding(parts_.pods, known)) uid = known;
-  if (!uid) uid = parts_.checkpoints.UidOf(identity);
-  if (!uid || *uid == pod->uid || IsEnding(parts_.pods, *uid)) return;
+  for (const auto& [known, record] : node_.allocations().newest().pods)
+    if (!uid && record.identity == identity && !IsEnding(node_.pods(), known)) uid = known;
+  if (!uid) uid = node_.checkpoints().UidOf(identity);
+  if (!uid || *uid == pod->uid || IsEnding(node_.pods(), *uid)) return;
   Pod known(*pod);
   known.uid = *std::move(uid);
   known.annotations["kubernetes.io/config.hash"] = known.uid;
@@ -112,7 +112,7 @@ void Manifests::Report(const std::vector<pod_sources::SourceProblem>& list, Repo
   Reported current;
   for (const pod_sources::SourceProblem& problem : list) {
     if (!known.contains({problem.file, problem.message}))
-      parts_.events.Warning(reason, problem.source + "/" + problem.file, problem.message);
+      node_.events().Warning(reason, problem.source + "/" + problem.file, problem.message);
     current.emplace(problem.file, problem.message);
   }
   known = std::move(current);
@@ -138,26 +138,26 @@ void Manifests::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
   context_.StateOf(pod.uid).words.reset();
   managed.claimed = true;
   managed.identity = IdentityOf(FullName(pod));
-  const auto record = parts_.allocations.ledger().pods.find(pod.uid);
-  const bool known = record != parts_.allocations.ledger().pods.end();
+  const auto record = node_.allocations().ledger().pods.find(pod.uid);
+  const bool known = record != node_.allocations().ledger().pods.end();
   if (known) TakeAllocated(managed.pod, record->second);
-  const PodCheckpoint* const life = parts_.checkpoints.Find(pod.uid);
+  const PodCheckpoint* const life = node_.checkpoints().Find(pod.uid);
   const std::string admitted_at = life != nullptr ? life->admitted_at : "";
   if (life != nullptr && life->evicted)
     managed.stage = Rejected{.why = *life->evicted, .admitted_at = admitted_at};
   else if (known)
-    managed.stage = Admitted{.at = admitted_at.empty() ? os::FormatTime(parts_.clock.Wall()) : admitted_at};
+    managed.stage = Admitted{.at = admitted_at.empty() ? os::FormatTime(node_.clock().Wall()) : admitted_at};
   else
     managed.stage = Waiting{};  // it runs, but its place has to be decided again
   managed.lifecycle.emplace(context_.NewLifecycle(pod));
-  parts_.Recover(managed, now);
+  node_.RestoreLifecycle(managed, now);
   if (known) ResumeResize(managed, record->second);
   WantResize(managed, pod);
 }
 
 void Manifests::Match(os::MonoTime now) {
   if (!ready_ && !stopping_) return;
-  for (auto& [uid, managed] : parts_.pods) {
+  for (auto& [uid, managed] : node_.pods()) {
     if (managed.Is<Ending>() || managed.Is<Foreign>()) continue;
     if (managed.saving && !managed.claimed) continue;  // being completed by its manifest
     MatchOne(uid, managed, now);
@@ -178,7 +178,7 @@ std::shared_ptr<const Pod> Manifests::Share(const ManagedPod& managed) const {
 }
 
 bool Manifests::OneFollows() const {
-  return std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+  return std::ranges::any_of(node_.pods(), [&](const auto& entry) {
     return entry.second.template Is<Ending>() && wanted_.contains(FullName(entry.second.pod));
   });
 }
@@ -203,11 +203,11 @@ void Manifests::MatchOne(const std::string& uid, ManagedPod& managed, os::MonoTi
     if (managed.pod != *wanted && !IsResize(managed, *wanted)) return End(managed, now);
     return WantResize(managed, *wanted);
   }
-  const auto record = parts_.allocations.ledger().pods.find(uid);
-  if (record != parts_.allocations.ledger().pods.end() && record->second.partial)
+  const auto record = node_.allocations().ledger().pods.find(uid);
+  if (record != node_.allocations().ledger().pods.end() && record->second.partial)
     node_.recovery().Complete(managed, *wanted, now,
                               [this](ManagedPod& same, const Pod& pod, os::MonoTime then) { Claim(same, pod, then); });
-  else if (record == parts_.allocations.ledger().pods.end() || RecordFits(record->second, *wanted) ||
+  else if (record == node_.allocations().ledger().pods.end() || RecordFits(record->second, *wanted) ||
            (!record->second.allocated.empty() && record->second.identity == IdentityOf(FullName(*wanted))))
     Claim(managed, *wanted, now);
   else
@@ -221,20 +221,20 @@ std::vector<std::string> Manifests::TakeIn() {
   for (const auto& wanted : wanted_) order.push_back(&wanted);
   std::ranges::stable_sort(order, {}, [](const auto* wanted) { return wanted->second->creation_timestamp; });
   std::set<std::string> names;
-  for (const auto& [uid, managed] : parts_.pods) names.insert(FullName(managed.pod));
+  for (const auto& [uid, managed] : node_.pods()) names.insert(FullName(managed.pod));
   for (const auto* wanted : order) {
     const std::string& name = wanted->first;
     const Pod& pod = *wanted->second;
-    auto it = parts_.pods.find(pod.uid);
-    if (it == parts_.pods.end()) {
+    auto it = node_.pods().find(pod.uid);
+    if (it == node_.pods().end()) {
       if (names.contains(name)) continue;
       ManagedPod managed{.pod = pod, .claimed = true};
       managed.identity = IdentityOf(name);
       if (const auto file = files_.find(name); file != files_.end()) managed.file = file->second;
-      if (const PodCheckpoint* const life = parts_.checkpoints.Find(pod.uid); life != nullptr && life->evicted)
+      if (const PodCheckpoint* const life = node_.checkpoints().Find(pod.uid); life != nullptr && life->evicted)
         managed.stage = Rejected{.why = *life->evicted, .admitted_at = life->admitted_at};
       managed.arrival = ++arrivals_;
-      it = parts_.pods.emplace(pod.uid, std::move(managed)).first;
+      it = node_.pods().emplace(pod.uid, std::move(managed)).first;
       names.insert(name);
     }
     if (it->second.Is<Waiting>() && !it->second.saving) out.push_back(pod.uid);

@@ -14,7 +14,6 @@
 #include "frontend/pod_sources/source.h"
 #include "frontend/static_pods/static_pod_context.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -25,7 +24,7 @@ bool RecordFits(const PodRecord& record, const Pod& pod);
 class Manifests {
  public:
   /// `context` outlives this.
-  explicit Manifests(StaticPodContext& context) : context_(context), node_(context.node()), parts_(context.parts()) {}
+  explicit Manifests(StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// The source has something new.
   void Take(pod_sources::Snapshot snapshot);
@@ -66,7 +65,6 @@ class Manifests {
 
   StaticPodContext& context_;
   core::Node& node_;
-  Parts parts_;
   bool ready_ = false;
   bool is_complete_ = false;
   bool stopping_ = false;

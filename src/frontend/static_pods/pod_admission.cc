@@ -50,27 +50,27 @@ void NoteAllocated(const ManagedPod& managed, ledger::Proposal& proposal) {
 
 /// A job that ran to its end before berthd was restarted is not run again.
 bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
-  if (!parts_.records.Knows(managed.pod.uid)) return false;
+  if (!node_.statuses().Knows(managed.pod.uid)) return false;
   managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));
-  parts_.Recover(managed, now);
+  node_.RestoreLifecycle(managed, now);
   runtime::PodLifecycle probe = *managed.lifecycle;
   // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
   [[maybe_unused]] const runtime::Steps steps = probe.Next(now);
   if (!probe.finished()) return false;
   managed.lifecycle = std::move(probe);
   managed.Move(pod_event::Admit());
-  parts_.agenda.WakeNow();
+  node_.agenda().WakeNow();
   return true;
 }
 
 bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
-  if (now < parts_.allocations.next_try()) {
+  if (now < node_.allocations().next_try()) {
     if (managed.stage == Stage(Waiting(NotDecided()))) NotSaved(managed);
-    parts_.agenda.WakeAt(parts_.allocations.next_try());
+    node_.agenda().WakeAt(node_.allocations().next_try());
     return true;
   }
   const std::string& uid = managed.pod.uid;
-  if (parts_.allocations.newest().pods.contains(uid) || parts_.records.RunsSomething(uid)) return false;
+  if (node_.allocations().newest().pods.contains(uid) || node_.statuses().RunsSomething(uid)) return false;
   std::string why = node_.WhyNotAdmit(managed.pod);
   if (why.empty()) return false;
   managed.Move(pod_event::Wait{NodeUnderPressure{std::move(why)}});
@@ -78,14 +78,14 @@ bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
 }
 
 void Admission::NotSaved(ManagedPod& managed) const {
-  managed.Move(pod_event::Wait{LedgerNotSaved{parts_.allocations.problem()}});
+  managed.Move(pod_event::Wait{LedgerNotSaved{node_.allocations().problem()}});
 }
 
 /// Some hold a place that they are giving back.
 bool Admission::OthersAreEnding(const ManagedPod& managed) const {
-  return std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+  return std::ranges::any_of(node_.pods(), [&](const auto& entry) {
     return &entry.second != &managed && entry.second.template Is<Ending>() &&
-           parts_.allocations.newest().pods.contains(entry.first);
+           node_.allocations().newest().pods.contains(entry.first);
   });
 }
 
@@ -103,18 +103,18 @@ void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
                                           .message = fmt::format("{}: {}", reject.reason, reject.message),
                                           .details = reject.details},
                                   .admitted_at = "",
-                                  .freed = parts_.allocations.freed(),
+                                  .freed = node_.allocations().freed(),
                                   .place = place}});
   if (!waited)
-    parts_.events.Normal("WaitingForRoom", ObjectOf(managed.pod),
-                         fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
+    node_.events().Normal("WaitingForRoom", ObjectOf(managed.pod),
+                          fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
 }
 
 /// In the queue, or for those who were evicted before or are evicted now for its sake.
 bool Admission::WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
   const allocator::Others others = queue_.OthersThan(&managed);
   const allocator::WithoutPlace next = allocator::DecideWithoutPlace(
-      {parts_.allocations.node(), parts_.allocations.newest(), parts_.devices.inputs()}, managed.pod, others);
+      {node_.allocations().node(), node_.allocations().newest(), node_.devices().inputs()}, managed.pod, others);
   std::string awaited;
   switch (next.what) {
     using enum allocator::WithoutPlace::What;
@@ -133,13 +133,13 @@ bool Admission::WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject
 /// Evicts them for a critical pod, and keeps for it what they give back.
 void Admission::Preempt(ManagedPod& managed, const Removal& victims, os::MonoTime now) {
   for (const PodRef& victim : victims.pods) {
-    ManagedPod& other = parts_.pods.find(victim.uid)->second;
+    ManagedPod& other = node_.pods().find(victim.uid)->second;
     const std::string message = "Preempted in order to admit critical pod " + FullName(managed.pod);
-    parts_.events.Warning(std::string(kPreemptingReason), ObjectOf(other.pod), message);
+    node_.events().Warning(std::string(kPreemptingReason), ObjectOf(other.pod), message);
     Evict(other, {.reason = std::string(kPreemptingReason), .message = message, .details = {}}, std::nullopt, now);
   }
   queue_.Reserve(managed, victims);
-  parts_.agenda.WakeNow();
+  node_.agenda().WakeNow();
 }
 
 void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
@@ -148,26 +148,26 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
   managed.Move(pod_event::Reject{
       {.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
        .admitted_at = "",
-       .freed = context_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()}});
-  parts_.allocations.CountRejection(reject.reason);
+       .freed = context_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : node_.allocations().freed()}});
+  node_.allocations().CountRejection(reject.reason);
   std::string text = reject.message;
   for (const std::string& detail : reject.details) text += "; " + detail;
-  parts_.events.Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
+  node_.events().Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
   if (managed.lifecycle) managed.lifecycle->Terminate(now);  // something of it runs without a place
 }
 
 /// Whatever is free. What holds a place has had its decision.
 std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) const {
-  const Ledger& ledger = parts_.allocations.newest();
+  const Ledger& ledger = node_.allocations().newest();
   if (ledger.pods.contains(managed.pod.uid)) return std::nullopt;
   std::vector<const Pod*> placed;
-  for (const auto& [uid, other] : parts_.pods)
+  for (const auto& [uid, other] : node_.pods())
     if (&other != &managed && ledger.pods.contains(uid)) placed.push_back(&other.pod);
   return RefusalOf(managed.pod, context_.options().rules, placed);
 }
 
 void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
-  const bool blocked = now < parts_.allocations.next_try();
+  const bool blocked = now < node_.allocations().next_try();
   if (!blocked && FinishedEarlier(managed, now)) return;
   if (MustWait(managed, now)) return;
   if (context_.IsSetAside(managed.pod))
@@ -175,21 +175,21 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   if (const auto refused = WhyNotHere(managed)) return Reject(managed, *refused, now);
   const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(managed.pod));
   const std::string& uid = managed.pod.uid;
-  if (parts_.allocations.newest().pods.contains(uid)) {
-    if (grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
+  if (node_.allocations().newest().pods.contains(uid)) {
+    if (grants_.Lacks(uid) && !node_.statuses().RunsSomething(uid)) return Grant(managed);
   } else if (AwaitsPlugin(managed, grants_.AwaitedBy(managed.pod))) {
     return;
   }
-  Decide(managed, parts_.devices.inputs(), false, now);
+  Decide(managed, node_.devices().inputs(), false, now);
 }
 
 /// The engine's answer, and no where somebody who waits comes first.
 std::variant<ledger::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
                                                                  const allocator::Inputs& inputs, Trace* trace) {
   const ledger::Asked asked = managed.decisions > 1 ? ledger::Asked::kAgain : ledger::Asked::kFirst;
-  auto proposed = parts_.allocations.Propose({.pod = managed.pod, .inputs = inputs}, trace, asked);
+  auto proposed = node_.allocations().Propose({.pod = managed.pod, .inputs = inputs}, trace, asked);
   const auto* const proposal = std::get_if<ledger::Proposal>(&proposed);
-  if (proposal == nullptr || parts_.allocations.newest().pods.contains(managed.pod.uid)) return proposed;
+  if (proposal == nullptr || node_.allocations().newest().pods.contains(managed.pod.uid)) return proposed;
   const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));
   if (first.empty()) return proposed;
   return allocator::OthersComeFirst(first);
@@ -202,31 +202,31 @@ void Admission::Decide(ManagedPod& managed, const allocator::Inputs& inputs, boo
   auto proposed = Propose(managed, inputs, &managed.trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return NoRoom(managed, *reject, now);
   const auto& delta = std::get<LedgerDelta>(std::get<ledger::Proposal>(proposed).change);
-  const bool is_new = !parts_.allocations.newest().pods.contains(managed.pod.uid);
+  const bool is_new = !node_.allocations().newest().pods.contains(managed.pod.uid);
   if (is_new && !asked && grants_.Choosy(*delta.put)) {
     return grants_.AskPreference(managed, *delta.put, [this](ManagedPod& pod, Result<Preferences> answer) {
       Preferred(pod, std::move(answer));
     });
   }
   NoteAllocated(managed, std::get<ledger::Proposal>(proposed));
-  CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
-            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  node_.Commit(managed, std::get<ledger::Proposal>(std::move(proposed)),
+               [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
   if (is_new && managed.saving) queue_.Overtakes(managed);
 }
 
 bool Admission::MayReconsider(const ManagedPod& managed) const {
   const auto* const rejected = std::get_if<Rejected>(&managed.stage);
   if (rejected == nullptr || !managed.claimed || managed.saving || managed.lifecycle) return false;
-  return (rejected->freed && *rejected->freed != parts_.allocations.freed()) ||
-         (rejected->registrations && *rejected->registrations != parts_.devices.registrations());
+  return (rejected->freed && *rejected->freed != node_.allocations().freed()) ||
+         (rejected->registrations && *rejected->registrations != node_.devices().registrations());
 }
 
 void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
-  if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
+  if (now < node_.allocations().next_try()) return node_.agenda().WakeAt(node_.allocations().next_try());
   if (!node_.WhyNotAdmit(managed.pod).empty()) return;
   auto& rejected = std::get<Rejected>(managed.stage);
-  if (rejected.freed) rejected.freed = parts_.allocations.freed();
-  if (rejected.registrations) rejected.registrations = parts_.devices.registrations();
+  if (rejected.freed) rejected.freed = node_.allocations().freed();
+  if (rejected.registrations) rejected.registrations = node_.devices().registrations();
   if (!grants_.AwaitedBy(managed.pod).empty()) return;  // something comes to pass when it is back
   const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(managed.pod));
   Trace trace;
@@ -237,26 +237,26 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
   if (refused)
     proposed = *std::move(refused);
   else
-    proposed = Propose(managed, parts_.devices.inputs(), &trace);
+    proposed = Propose(managed, node_.devices().inputs(), &trace);
   managed.trace = std::move(trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {
     if (for_room && WaitsAllTheSame(managed, *reject, now)) return;
     rejected.place = 0;
     rejected.why = {.reason = reject->reason, .message = reject->message, .details = reject->details};
-    rejected.freed = parts_.allocations.freed();
+    rejected.freed = node_.allocations().freed();
     rejected.registrations.reset();
     return;
   }
-  parts_.events.Normal("Reconsidered", ObjectOf(managed.pod),
-                       rejected.place > 0
-                           ? fmt::format("waited for room ({}), and now it fits", rejected.why.message)
-                           : fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
-                                         rejected.why.reason, rejected.why.message));
+  node_.events().Normal("Reconsidered", ObjectOf(managed.pod),
+                        rejected.place > 0
+                            ? fmt::format("waited for room ({}), and now it fits", rejected.why.message)
+                            : fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
+                                          rejected.why.reason, rejected.why.message));
   managed.Move(pod_event::Wait());
-  if (!DeviceResourcesOf(managed.pod).empty()) return parts_.agenda.WakeNow();  // plug-ins are asked first
+  if (!DeviceResourcesOf(managed.pod).empty()) return node_.agenda().WakeNow();  // plug-ins are asked first
   NoteAllocated(managed, std::get<ledger::Proposal>(proposed));
-  CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
-            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  node_.Commit(managed, std::get<ledger::Proposal>(std::move(proposed)),
+               [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
   if (managed.saving) queue_.Overtakes(managed);
 }
 
@@ -266,19 +266,19 @@ void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
   const bool waiting = managed.Is<Waiting>();
   if (!saved) {
     if (waiting) NotSaved(managed);
-    if (!parts_.records.RunsSomething(uid)) managed.lifecycle.reset();
+    if (!node_.statuses().RunsSomething(uid)) managed.lifecycle.reset();
     return;
   }
   if (!managed.lifecycle) managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));
-  if (waiting && grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
+  if (waiting && grants_.Lacks(uid) && !node_.statuses().RunsSomething(uid)) return Grant(managed);
   if (waiting)
-    managed.Move(pod_event::Admit{os::FormatTime(parts_.clock.Wall())});
+    managed.Move(pod_event::Admit{os::FormatTime(node_.clock().Wall())});
   else
-    managed.lifecycle->Terminate(parts_.clock.Now());
-  const auto record = parts_.allocations.ledger().pods.find(uid);
-  if (record != parts_.allocations.ledger().pods.end())
-    parts_.events.Normal("Admitted", ObjectOf(managed.pod),
-                         DescribeAdmission(record->second, parts_.allocations.SharedCpus()));
+    managed.lifecycle->Terminate(node_.clock().Now());
+  const auto record = node_.allocations().ledger().pods.find(uid);
+  if (record != node_.allocations().ledger().pods.end())
+    node_.events().Normal("Admitted", ObjectOf(managed.pod),
+                          DescribeAdmission(record->second, node_.allocations().SharedCpus()));
 }
 
 // ---- device plug-ins ---------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ bool Admission::AwaitsPlugin(ManagedPod& managed, const std::string& resource) c
   if (resource.empty()) return false;
   const Waiting waiting = WaitingForPlugin{resource};
   if (managed.stage != Stage(waiting))
-    parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod), WaitsForPlugin(resource));
+    node_.events().Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod), WaitsForPlugin(resource));
   managed.Move(pod_event::Wait{waiting});
   return true;
 }
@@ -299,9 +299,9 @@ void Admission::Preferred(ManagedPod& managed, Result<Preferences> answer) {
     if (answer.error().code == Code::kUnreachable) return;  // decided again
     return RefusedByPlugin(managed, answer.error());
   }
-  allocator::Inputs inputs = parts_.devices.inputs();
+  allocator::Inputs inputs = node_.devices().inputs();
   inputs.preferred_devices = *std::move(answer);
-  Decide(managed, inputs, true, parts_.clock.Now());
+  Decide(managed, inputs, true, node_.clock().Now());
 }
 
 /// Its place is taken. Nothing of it starts before it is known, and saved, what its devices bring.
@@ -309,7 +309,7 @@ void Admission::Grant(ManagedPod& managed) {
   if (!managed.lifecycle) managed.lifecycle.emplace(context_.NewLifecycle(managed.pod));  // it may have to go meanwhile
   if (AwaitsPlugin(managed, grants_.AwaitedFor(managed.pod.uid))) return;
   grants_.AskWhatTheyBring(
-      managed, [this, asked = parts_.devices.registrations()](
+      managed, [this, asked = node_.devices().registrations()](
                    ManagedPod& pod, const Result<DeviceGrants::Answers>& answers) { Granted(pod, answers, asked); });
 }
 
@@ -319,22 +319,22 @@ void Admission::Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>
   if (!managed.Is<Waiting>()) return;  // it goes, and its place with it
   const std::string& uid = managed.pod.uid;
   if (!answers) {
-    const device_manager::Plugins* const plugins = parts_.devices.plugins();
+    const device_manager::Plugins* const plugins = node_.devices().plugins();
     const bool again =
         (plugins != nullptr && plugins->known()->registrations != asked) || !grants_.AwaitedFor(uid).empty();
     if (answers.error().code != Code::kUnreachable || !again) GiveBack(managed, answers.error());
     return;
   }
-  if (auto proposal = parts_.allocations.ProposeDeviceAnswers(uid, *answers))
-    CommitFor(parts_, managed, *std::move(proposal),
-              [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  if (auto proposal = node_.allocations().ProposeDeviceAnswers(uid, *answers))
+    node_.Commit(managed, *std::move(proposal),
+                 [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
 }
 
 /// Nothing of it runs.
 void Admission::GiveBack(ManagedPod& managed, const Error& why) {
-  auto proposal = parts_.allocations.ProposeRelease(managed.pod.uid);
+  auto proposal = node_.allocations().ProposeRelease(managed.pod.uid);
   if (!proposal) return RefusedByPlugin(managed, why);
-  CommitFor(parts_, managed, *std::move(proposal), [this, why](ManagedPod& pod, const Result<void>& saved) {
+  node_.Commit(managed, *std::move(proposal), [this, why](ManagedPod& pod, const Result<void>& saved) {
     if (!pod.Is<Waiting>()) return;
     if (saved) return RefusedByPlugin(pod, why);
     NotSaved(pod);
@@ -344,12 +344,12 @@ void Admission::GiveBack(ManagedPod& managed, const Error& why) {
 /// Decided again when a plug-in has registered: it may do better.
 void Admission::RefusedByPlugin(ManagedPod& managed, const Error& why) {
   std::string message = fmt::format("Allocate failed due to {}, which is unexpected", why.message);
-  parts_.events.Warning("UnexpectedAdmissionError", ObjectOf(managed.pod), message);
-  parts_.allocations.CountRejection("UnexpectedAdmissionError");
+  node_.events().Warning("UnexpectedAdmissionError", ObjectOf(managed.pod), message);
+  node_.allocations().CountRejection("UnexpectedAdmissionError");
   managed.lifecycle.reset();
   managed.Move(pod_event::Reject{{.why = {.reason = "UnexpectedAdmissionError", .message = std::move(message)},
                                   .admitted_at = "",
-                                  .registrations = parts_.devices.registrations()}});
+                                  .registrations = node_.devices().registrations()}});
 }
 
 }  // namespace berth::pods

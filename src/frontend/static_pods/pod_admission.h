@@ -12,7 +12,6 @@
 #include "frontend/static_pods/pod_queue.h"
 #include "frontend/static_pods/static_pod_context.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -21,7 +20,7 @@ class Admission {
  public:
   /// Both outlive this.
   Admission(StaticPodContext& context, DeviceGrants& grants)
-      : context_(context), node_(context.node()), parts_(context.parts()), grants_(grants), queue_(context) {}
+      : context_(context), node_(context.node()), grants_(grants), queue_(context) {}
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
@@ -57,7 +56,6 @@ class Admission {
 
   const StaticPodContext& context_;
   core::Node& node_;
-  Parts parts_;
   DeviceGrants& grants_;
   Queue queue_;
 };

@@ -34,7 +34,7 @@ bool PodCleanup::Finish(ManagedPod& managed, os::MonoTime now) {
   if (managed.lifecycle && !managed.PlaceIsFree()) {
     if (!managed.lifecycle->finished()) return false;
     if (managed.remove_at && now < *managed.remove_at) {
-      parts_.agenda.WakeAt(*managed.remove_at);
+      node_.agenda().WakeAt(*managed.remove_at);
       return false;
     }
     if (!RemoveGroups(managed)) return false;
@@ -51,13 +51,13 @@ bool PodCleanup::Finish(ManagedPod& managed, os::MonoTime now) {
 /// Kills what is left in the pod's groups and removes them; false: has to be tried again at remove_at.
 bool PodCleanup::RemoveGroups(ManagedPod& managed) {
   const auto try_again = [&](os::Millis delay) {
-    managed.remove_at = parts_.clock.Now() + delay;  // what went before may have taken long
-    parts_.agenda.WakeAt(*managed.remove_at);
+    managed.remove_at = node_.clock().Now() + delay;  // what went before may have taken long
+    node_.agenda().WakeAt(*managed.remove_at);
     return false;
   };
-  const auto stopped = parts_.runtime.StopPod(managed.pod.uid);
+  const auto stopped = node_.runtime().StopPod(managed.pod.uid);
   if (stopped && !*stopped) return try_again(kAskAgain);  // the runtime tells when it is done; asked again in any case
-  cgroup_manager::PodGroups& groups = parts_.groups.pod_groups();
+  cgroup_manager::PodGroups& groups = node_.groups().pod_groups();
   auto removed = groups.Remove(managed.pod);
   std::string left = removed ? "" : removed.error().message;
   if (removed && !*removed) {  // something was left, or is dying: a kill that was sent takes a moment
@@ -67,26 +67,26 @@ bool PodCleanup::RemoveGroups(ManagedPod& managed) {
   if (removed && *removed) return true;
   const bool dying = removed || removed.error().code == Code::kBusy;
   if (!dying || managed.remove_delay >= kNoticeable)
-    parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), dying ? left : removed.error().message);
+    node_.events().Warning("FailedKillPod", ObjectOf(managed.pod), dying ? left : removed.error().message);
   managed.remove_delay = std::clamp(managed.remove_delay * 2, kLookAfterKill, kLongestLook);
   return try_again(managed.remove_delay);
 }
 
 void PodCleanup::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
-  auto proposal = parts_.allocations.ProposeRelease(managed.pod.uid);
+  auto proposal = node_.allocations().ProposeRelease(managed.pod.uid);
   if (!proposal) return SetPlaceFree(managed);
-  if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
-  CommitFor(parts_, managed, *std::move(proposal), [this](ManagedPod& pod, const Result<void>& saved) {
+  if (now < node_.allocations().next_try()) return node_.agenda().WakeAt(node_.allocations().next_try());
+  node_.Commit(managed, *std::move(proposal), [this](ManagedPod& pod, const Result<void>& saved) {
     if (!saved) return;  // tried again
-    parts_.events.Normal("Released", ObjectOf(pod.pod),
-                         "its place is free, the shared pool is " + FormatIds(parts_.allocations.SharedCpus()));
+    node_.events().Normal("Released", ObjectOf(pod.pod),
+                          "its place is free, the shared pool is " + FormatIds(node_.allocations().SharedCpus()));
     SetPlaceFree(pod);
   });
 }
 
 void PodCleanup::ForgetRecords(const std::string& uid) {
-  for (std::string& problem : parts_.records.ForgetPod(uid))
-    parts_.events.Warning("ContainerWarning", parts_.ObjectOfNode(), std::move(problem));
+  for (std::string& problem : node_.statuses().ForgetPod(uid))
+    node_.events().Warning("ContainerWarning", node_.ObjectOfNode(), std::move(problem));
 }
 
 // ---- folders -----------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ void PodCleanup::SubmitRemoval(const NotedPod& pod, Then then) {
   const auto job = [pod, volumes = context_.options().volumes, notes = context_.options().notes] {
     return RemoveAllOf(pod, volumes, notes);
   };
-  event_loop::Submit<void>(parts_.executor, "folders", job, std::move(then));
+  event_loop::Submit<void>(node_.executor(), "folders", job, std::move(then));
 }
 
 void PodCleanup::RemoveFolders(ManagedPod& managed) {
@@ -108,11 +108,11 @@ void PodCleanup::RemoveFolders(ManagedPod& managed) {
 }
 
 void PodCleanup::FoldersRemoved(const std::string& uid, const Result<void>& removed) {
-  parts_.agenda.WakeNow();
-  const auto pod = parts_.pods.find(uid);
-  if (pod == parts_.pods.end()) return;
-  parts_.checkpoints.Forget(uid);
-  if (!removed) parts_.events.Warning("FailedRemovePodFolders", ObjectOf(pod->second.pod), removed.error().message);
+  node_.agenda().WakeNow();
+  const auto pod = node_.pods().find(uid);
+  if (pod == node_.pods().end()) return;
+  node_.checkpoints().Forget(uid);
+  if (!removed) node_.events().Warning("FailedRemovePodFolders", ObjectOf(pod->second.pod), removed.error().message);
   pod->second.Move(pod_event::FoldersGone());
 }
 
@@ -120,7 +120,7 @@ void PodCleanup::RemoveOrphan() {
   if (looking_ || !orphan_.empty() || context_.options().notes.empty()) return;
   looking_ = true;
   const auto look = [notes = context_.options().notes] { return Result<std::vector<NotedPod>>(NotedPods(notes)); };
-  event_loop::Submit<std::vector<NotedPod>>(parts_.executor, "folders", look,
+  event_loop::Submit<std::vector<NotedPod>>(node_.executor(), "folders", look,
                                             [this](Result<std::vector<NotedPod>> noted) {
                                               looking_ = false;
                                               if (noted) RemoveOneOf(*std::move(noted));
@@ -128,7 +128,7 @@ void PodCleanup::RemoveOrphan() {
 }
 
 void PodCleanup::RemoveOneOf(std::vector<NotedPod> orphans) {
-  std::erase_if(orphans, [&](const NotedPod& noted) { return parts_.pods.contains(noted.uid); });
+  std::erase_if(orphans, [&](const NotedPod& noted) { return node_.pods().contains(noted.uid); });
   if (orphans.empty()) return stuck_.clear();
   auto next = std::ranges::find_if(orphans, [&](const NotedPod& noted) { return !stuck_.contains(noted.uid); });
   if (next == orphans.end()) {  // once more from the first
@@ -139,7 +139,7 @@ void PodCleanup::RemoveOneOf(std::vector<NotedPod> orphans) {
   SubmitRemoval(*next, [this](const Result<void>& removed) {
     if (!removed) stuck_.insert(orphan_);
     orphan_.clear();
-    parts_.agenda.WakeNow();
+    node_.agenda().WakeNow();
   });
 }
 

@@ -9,7 +9,6 @@
 
 #include "frontend/static_pods/pod_folder_index.h"
 #include "frontend/static_pods/static_pod_context.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -17,7 +16,7 @@ namespace berth::pods {
 class PodCleanup {
  public:
   /// `context` outlives this.
-  explicit PodCleanup(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
+  explicit PodCleanup(const StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// Gives back what a pod held once nothing of it runs, and removes what it left once it has to go. True when nothing
   /// is left to know about it.
@@ -39,7 +38,7 @@ class PodCleanup {
   void SubmitRemoval(const NotedPod& pod, Then then);
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   bool looking_ = false;         // for orphans
   std::string orphan_;           // being removed; "": none is
   std::set<std::string> stuck_;  // orphans that could not be removed; after all others

@@ -18,23 +18,23 @@ bool Waits(ManagedPod& managed) { return managed.Is<Waiting>() || QueuePlaceOf(m
 }  // namespace
 
 const Pod* Queue::FindWaiting(const std::string& uid) const {
-  const auto pod = parts_.pods.find(uid);
-  return pod != parts_.pods.end() && Waits(pod->second) ? &pod->second.pod : nullptr;
+  const auto pod = node_.pods().find(uid);
+  return pod != node_.pods().end() && Waits(pod->second) ? &pod->second.pod : nullptr;
 }
 
 int Queue::size() const {
   return static_cast<int>(
-      std::ranges::count_if(parts_.pods, [](auto& entry) { return QueuePlaceOf(entry.second) != nullptr; }));
+      std::ranges::count_if(node_.pods(), [](auto& entry) { return QueuePlaceOf(entry.second) != nullptr; }));
 }
 
 allocator::Others Queue::OthersThan(const ManagedPod* managed) const {
   allocator::Others out{.rules = context_.options().queue};
-  for (auto& [uid, other] : parts_.pods) {
+  for (auto& [uid, other] : node_.pods()) {
     if (&other != managed && QueuePlaceOf(other) != nullptr) ++out.waiting;
     if (!out.rules.preempt_for_critical || !other.lifecycle) continue;
     if (other.Is<Admitted>())
       out.may_go.push_back({uid, PriorityOf(other.pod)});
-    else if (other.Is<Rejected>() && out.leaving.empty() && parts_.allocations.newest().pods.contains(uid))
+    else if (other.Is<Rejected>() && out.leaving.empty() && node_.allocations().newest().pods.contains(uid))
       out.leaving = FullName(other.pod);
   }
   return out;
@@ -42,35 +42,35 @@ allocator::Others Queue::OthersThan(const ManagedPod* managed) const {
 
 allocator::QueueNow Queue::Now() const {
   allocator::QueueNow out{.line = line_, .others = OthersThan(nullptr)};
-  for (auto& [uid, managed] : parts_.pods)
+  for (auto& [uid, managed] : node_.pods())
     if (Waits(managed)) out.waiting.insert(uid);
   return out;
 }
 
 std::string Queue::WhoComesFirst(const ManagedPod& managed, const LedgerDelta& admission) const {
-  return line_.WhoComesFirst({parts_.allocations.node(), parts_.allocations.newest(), parts_.devices.inputs()},
+  return line_.WhoComesFirst({node_.allocations().node(), node_.allocations().newest(), node_.devices().inputs()},
                              managed.pod, admission, [this](const std::string& uid) { return FindWaiting(uid); });
 }
 
 void Queue::Overtakes(const ManagedPod& managed) {
-  line_.Overtakes(managed.pod.uid, parts_.allocations.newest());
-  if (size() > 0) parts_.allocations.NoteFreed();
+  line_.Overtakes(managed.pod.uid, node_.allocations().newest());
+  if (size() > 0) node_.allocations().NoteFreed();
 }
 
 void Queue::Number() {
   const auto still_waits = [&](const std::string& uid) {
-    const auto critical = parts_.pods.find(uid);
-    return critical != parts_.pods.end() && critical->second.Is<Waiting>() ? &critical->second.pod : nullptr;
+    const auto critical = node_.pods().find(uid);
+    return critical != node_.pods().end() && critical->second.Is<Waiting>() ? &critical->second.pod : nullptr;
   };
-  if (line_.EndReservations(still_waits)) parts_.allocations.NoteFreed();  // who was kept from it
+  if (line_.EndReservations(still_waits)) node_.allocations().NoteFreed();  // who was kept from it
   std::vector<ManagedPod*> queue;
-  for (auto& [uid, managed] : parts_.pods)
+  for (auto& [uid, managed] : node_.pods())
     if (QueuePlaceOf(managed) != nullptr) queue.push_back(&managed);
   std::ranges::sort(queue, {}, [](const ManagedPod* pod) { return allocator::OrderInLine(pod->pod, pod->arrival); });
   for (std::size_t i = 0; i < queue.size(); ++i) *QueuePlaceOf(*queue[i]) = static_cast<int>(i) + 1;
-  if (!line_.Leads(queue.empty() ? "" : queue.front()->pod.uid, parts_.allocations.newest())) return;
-  parts_.allocations.NoteFreed();  // who had to stay behind the one before
-  parts_.agenda.WakeNow();
+  if (!line_.Leads(queue.empty() ? "" : queue.front()->pod.uid, node_.allocations().newest())) return;
+  node_.allocations().NoteFreed();  // who had to stay behind the one before
+  node_.agenda().WakeNow();
 }
 
 void Queue::Reserve(const ManagedPod& managed, const Removal& victims) { line_.Reserve(managed.pod.uid, victims); }

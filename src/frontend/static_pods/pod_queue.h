@@ -9,7 +9,6 @@
 #include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/pod.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -20,7 +19,7 @@ class Queue {
  public:
   /// `context` outlives this.
   explicit Queue(const StaticPodContext& context)
-      : context_(context), parts_(context.parts()), line_(context.options().queue.overtakes) {}
+      : context_(context), node_(context.node()), line_(context.options().queue.overtakes) {}
 
   /// Pods that wait.
   int size() const;
@@ -44,7 +43,7 @@ class Queue {
   const Pod* FindWaiting(const std::string& uid) const;
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   allocator::Line line_;
 };
 

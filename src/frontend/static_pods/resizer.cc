@@ -82,41 +82,41 @@ void Resizer::Look(ManagedPod& managed, os::MonoTime now) {
 /// True: it is being saved. A ledger of a berthd that resized nothing holds pods that are as their manifests say; the
 /// next berthd could not tell a changed manifest from another pod.
 bool Resizer::NoteAllocated(ManagedPod& managed, os::MonoTime now) const {
-  if (!managed.claimed || managed.identity.empty() || now < parts_.allocations.next_try()) return false;
-  auto proposal = parts_.allocations.ProposeAllocated(managed.pod, managed.identity);
+  if (!managed.claimed || managed.identity.empty() || now < node_.allocations().next_try()) return false;
+  auto proposal = node_.allocations().ProposeAllocated(managed.pod, managed.identity);
   if (!proposal) return false;
-  CommitFor(parts_, managed, *std::move(proposal), [](ManagedPod&, const Result<void>&) {});
+  node_.Commit(managed, *std::move(proposal), [](ManagedPod&, const Result<void>&) {});
   return managed.saving;
 }
 
 bool Resizer::MayDecide(PendingResize& resize, os::MonoTime now) const {
-  if (now < parts_.allocations.next_try()) {
-    parts_.agenda.WakeAt(parts_.allocations.next_try());
+  if (now < node_.allocations().next_try()) {
+    node_.agenda().WakeAt(node_.allocations().next_try());
     return false;
   }
   if (resize.state == State::kNew) return true;
-  if (resize.freed == parts_.allocations.freed() && !resize.next_try) return false;
+  if (resize.freed == node_.allocations().freed() && !resize.next_try) return false;
   if (!resize.next_try || now >= *resize.next_try) return true;
-  parts_.agenda.WakeAt(*resize.next_try);
+  node_.agenda().WakeAt(*resize.next_try);
   return false;
 }
 
 void Resizer::Decide(ManagedPod& managed, os::MonoTime now) {
   const Pod wanted = managed.resize->wanted;
-  managed.resize->freed = parts_.allocations.freed();
+  managed.resize->freed = node_.allocations().freed();
   managed.resize->next_try.reset();
   if (const auto never = WhyNotResizable(managed.pod, wanted))
     return Refuse(managed, State::kInfeasible,
                   {.reason = std::string(allocator::kInfeasible), .message = never->path + ": " + never->why}, now);
   if (std::string used = WhatIsInUse(managed); !used.empty()) {
     managed.resize->next_try = now + kAgain;
-    parts_.agenda.WakeAt(*managed.resize->next_try);
+    node_.agenda().WakeAt(*managed.resize->next_try);
     return Refuse(managed, State::kDeferred, {.reason = std::string(allocator::kDeferred), .message = std::move(used)},
                   now);
   }
   const os::WorkNotes::Work noted(context_.options().work_notes, context_.WorkKey(wanted));
   Trace trace;
-  auto proposed = parts_.allocations.ProposeResize(wanted, parts_.devices.inputs(), &trace);
+  auto proposed = node_.allocations().ProposeResize(wanted, node_.devices().inputs(), &trace);
   managed.trace = std::move(trace);
   ++managed.decisions;
   if (const auto* reject = std::get_if<berth::Reject>(&proposed))
@@ -131,8 +131,8 @@ void Resizer::Decide(ManagedPod& managed, os::MonoTime now) {
   record.allocated = AllocatedOf(wanted);
   record.identity = managed.identity;
   record.restarts = RestartsFor(managed, wanted);
-  CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
-            [this, wanted](ManagedPod& pod, const Result<void>& saved) { Saved(pod, wanted, saved); });
+  node_.Commit(managed, std::get<ledger::Proposal>(std::move(proposed)),
+               [this, wanted](ManagedPod& pod, const Result<void>& saved) { Saved(pod, wanted, saved); });
 }
 
 /// Told once, until it is another answer. What is given back often does not have it decided more often.
@@ -144,15 +144,15 @@ void Resizer::Refuse(ManagedPod& managed, PendingResize::State state, Why why, o
   if (!news) return;
   std::string text = resize.why.message;
   for (const std::string& detail : resize.why.details) text += "; " + detail;
-  parts_.events.Warning(state == State::kDeferred ? "ResizeDeferred" : "ResizeInfeasible", ObjectOf(managed.pod),
-                        AmountsText(managed.pod, resize.wanted) + ": " + text);
-  parts_.agenda.WakeAt(now);
+  node_.events().Warning(state == State::kDeferred ? "ResizeDeferred" : "ResizeInfeasible", ObjectOf(managed.pod),
+                         AmountsText(managed.pod, resize.wanted) + ": " + text);
+  node_.agenda().WakeAt(now);
 }
 
 /// Who waits for room may be before a pod that grows, never before one that gives something back. "": nobody is.
 std::string Resizer::WhoComesFirst(const ManagedPod& managed, const LedgerDelta& resize) const {
-  const auto now = parts_.allocations.newest().pods.find(managed.pod.uid);
-  if (now == parts_.allocations.newest().pods.end()) return "";
+  const auto now = node_.allocations().newest().pods.find(managed.pod.uid);
+  if (now == node_.allocations().newest().pods.end()) return "";
   return allocator::AsksForMore(now->second, *resize.put) ? queue_.WhoComesFirst(managed, resize) : "";
 }
 
@@ -166,7 +166,8 @@ std::string Resizer::WhatIsInUse(const ManagedPod& managed) const {
     const std::int64_t limit = AmountOf(container.resources.limits, "memory").Value();
     if (known == before.end() || limit >= AmountOf(known->second.limits, "memory").Value()) return;
     if (!out.empty() || restarted.contains(container.name)) return;
-    const auto used = parts_.tree.WorkingSet(parts_.groups.table().ContainerPathOf(managed.pod, container.name));
+    const auto used =
+        node_.groups().site().tree().WorkingSet(node_.groups().table().ContainerPathOf(managed.pod, container.name));
     if (used && *used && (*used)->v > limit)
       out = fmt::format("attempting to decrease the memory limit of container {} to {} bytes, and it uses {} bytes",
                         container.name, limit, (*used)->v);
@@ -178,13 +179,13 @@ void Resizer::Saved(ManagedPod& managed, const Pod& pod, const Result<void>& sav
   if (!managed.resize) return;
   if (!saved) {
     managed.resize->state = State::kDeferred;
-    managed.resize->why = {.reason = "LedgerNotSaved", .message = parts_.allocations.problem()};
-    managed.resize->next_try = parts_.allocations.next_try();
+    managed.resize->why = {.reason = "LedgerNotSaved", .message = node_.allocations().problem()};
+    managed.resize->next_try = node_.allocations().next_try();
     return;
   }
   PendingResize now{.wanted = pod, .state = State::kInProgress};
   if (managed.lifecycle) now.restarts = RestartsFor(managed, pod);
-  parts_.events.Normal("ResizeStarted", ObjectOf(pod), AmountsText(managed.pod, pod));
+  node_.events().Normal("ResizeStarted", ObjectOf(pod), AmountsText(managed.pod, pod));
   managed.pod = pod;
   context_.StateOf(pod.uid).words.reset();
   managed.resize = std::move(now);
@@ -195,46 +196,46 @@ bool Resizer::Restarted(ManagedPod& managed, os::MonoTime now) const {
   std::erase_if(managed.resize->restarts, [&](const std::string& id) { return !managed.lifecycle->Runs(id); });
   for (const std::string& id : managed.resize->restarts) {
     if (managed.lifecycle->Restart(id, now))
-      parts_.events.Normal("Killing", ObjectOf(managed.pod),
-                           "a container is restarted because its resizePolicy says so for what has changed");
+      node_.events().Normal("Killing", ObjectOf(managed.pod),
+                            "a container is restarted because its resizePolicy says so for what has changed");
   }
   return managed.resize->restarts.empty();
 }
 
 void Resizer::PutInForce(ManagedPod& managed, os::MonoTime now) {
   PendingResize& resize = *managed.resize;
-  if (resize.next_try && now < *resize.next_try) return parts_.agenda.WakeAt(*resize.next_try);
+  if (resize.next_try && now < *resize.next_try) return node_.agenda().WakeAt(*resize.next_try);
   if (!Restarted(managed, now) || !node_.pool().in_force()) return;
-  const auto put = parts_.groups.values().Put(parts_.allocations.ledger(), managed.pod);
-  if (!put && parts_.groups.site().IsUnderWay(put.error())) return;
+  const auto put = node_.groups().values().Put(node_.allocations().ledger(), managed.pod);
+  if (!put && node_.groups().site().IsUnderWay(put.error())) return;
   if (!put) {
     if (resize.why.message != put.error().message)
-      parts_.events.Warning("ResizeError", ObjectOf(managed.pod), put.error().message + "; tried again");
+      node_.events().Warning("ResizeError", ObjectOf(managed.pod), put.error().message + "; tried again");
     resize.why = {.reason = "Error", .message = put.error().message};
     resize.next_try = now + kAgain;
-    return parts_.agenda.WakeAt(*resize.next_try);
+    return node_.agenda().WakeAt(*resize.next_try);
   }
   TellRuntime(managed.pod);
-  const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
+  const auto record = node_.allocations().ledger().pods.find(managed.pod.uid);
   std::string text = "done";
-  if (record != parts_.allocations.ledger().pods.end())
+  if (record != node_.allocations().ledger().pods.end())
     for (const Placement& placement : record->second.placements)
       if (placement.cpus)
         text += fmt::format(", {} has CPUs {} for itself", placement.container, FormatIds(*placement.cpus));
-  parts_.events.Normal("ResizeCompleted", ObjectOf(managed.pod), std::move(text));
+  node_.events().Normal("ResizeCompleted", ObjectOf(managed.pod), std::move(text));
   managed.resize.reset();
-  parts_.agenda.WakeAt(now);  // its manifest may say something else by now
+  node_.agenda().WakeAt(now);  // its manifest may say something else by now
 }
 
 void Resizer::TellRuntime(const Pod& pod) const {
-  if (!parts_.runtime.makes_groups()) return;
+  if (!node_.runtime().makes_groups()) return;
   ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
     if (kind == ContainerKind::kInit) return;
-    if (auto values = parts_.groups.pod_groups().ValuesNow(pod, container, parts_.allocations.ledger()))
-      parts_.runtime.SetValues({.pod_uid = pod.uid,
-                                .container = container.name,
-                                .values = *std::move(values),
-                                .v2 = parts_.groups.site().v2()});
+    if (auto values = node_.groups().pod_groups().ValuesNow(pod, container, node_.allocations().ledger()))
+      node_.runtime().SetValues({.pod_uid = pod.uid,
+                                 .container = container.name,
+                                 .values = *std::move(values),
+                                 .v2 = node_.groups().site().v2()});
   });
 }
 

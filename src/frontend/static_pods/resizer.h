@@ -17,7 +17,6 @@
 #include "frontend/static_pods/static_pod_context.h"
 #include "model/pod_view.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -28,8 +27,7 @@ std::optional<ResizeView> ResizeOf(const ManagedPod& managed);
 class Resizer {
  public:
   /// Both outlive it.
-  Resizer(StaticPodContext& context, const Queue& queue)
-      : context_(context), node_(context.node()), parts_(context.parts()), queue_(queue) {}
+  Resizer(StaticPodContext& context, const Queue& queue) : context_(context), node_(context.node()), queue_(queue) {}
 
   /// Does what is due for the pod.
   void Look(ManagedPod& managed, os::MonoTime now);
@@ -47,8 +45,7 @@ class Resizer {
   void TellRuntime(const Pod& pod) const;
 
   StaticPodContext& context_;
-  const core::Node& node_;
-  Parts parts_;
+  core::Node& node_;
   const Queue& queue_;
 };
 

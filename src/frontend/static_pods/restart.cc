@@ -29,19 +29,19 @@ Result<std::vector<runtime::ContainerView>> ToRestart(const ManagedPod& managed)
 
 }  // namespace
 
-Result<std::vector<std::string>> RestartContainers(const Parts& parts, const std::string& uid, os::MonoTime now) {
-  const auto found = parts.pods.find(uid);
-  if (found == parts.pods.end()) return Fail(Code::kNotFound, "the pod is gone");
+Result<std::vector<std::string>> RestartContainers(core::Node& node, const std::string& uid, os::MonoTime now) {
+  const auto found = node.pods().find(uid);
+  if (found == node.pods().end()) return Fail(Code::kNotFound, "the pod is gone");
   ManagedPod& managed = found->second;
   BERTH_TRY(const auto running, ToRestart(managed));
   std::vector<std::string> out;
   for (const runtime::ContainerView& view : running) {
     if (!managed.lifecycle->Restart(view.last->id, now)) continue;
-    parts.events.Normal("Killing", ObjectOf(managed.pod),
-                        fmt::format("container {} is restarted because that was asked for", view.name));
+    node.events().Normal("Killing", ObjectOf(managed.pod),
+                         fmt::format("container {} is restarted because that was asked for", view.name));
     out.push_back(view.name);
   }
-  parts.agenda.WakeNow();
+  node.agenda().WakeNow();
   return out;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -15,7 +14,7 @@ namespace berth::pods {
 /// would not be started again by its restartPolicy. Nothing is done then.
 ///
 /// Thread: the loop's only.
-Result<std::vector<std::string>> RestartContainers(const Parts& parts, const std::string& uid, os::MonoTime now);
+Result<std::vector<std::string>> RestartContainers(core::Node& node, const std::string& uid, os::MonoTime now);
 
 }  // namespace berth::pods
 

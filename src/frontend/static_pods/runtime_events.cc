@@ -15,8 +15,8 @@
 namespace berth::pods {
 
 void RuntimeEvents::Poll() {
-  std::ranges::move(parts_.runtime.TakeNotices(), std::back_inserter(notices_));  // first: they are about older news
-  std::ranges::move(parts_.runtime.Poll(), std::back_inserter(news_));
+  std::ranges::move(node_.runtime().TakeNotices(), std::back_inserter(notices_));  // first: they are about older news
+  std::ranges::move(node_.runtime().Poll(), std::back_inserter(news_));
   polled_ = true;
 }
 
@@ -29,55 +29,55 @@ bool RuntimeEvents::Work(os::MonoTime now, const os::Slice& slice) {
     if (slice.over()) return false;
   }
   TakeNotices();
-  if (parts_.runtime.makes_groups()) TakeSandboxes();
+  if (node_.runtime().makes_groups()) TakeSandboxes();
   polled_ = false;
   return true;
 }
 
 void RuntimeEvents::TakeNotices() {
   for (const runtime::Notice& notice : std::exchange(notices_, {})) {
-    const auto pod = parts_.pods.find(notice.pod_uid);
-    const std::string object = pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : parts_.ObjectOfNode();
-    const bool driven = pod != parts_.pods.end() && pod->second.lifecycle;
-    if (notice.sandbox_ended && driven) pod->second.lifecycle->ForgiveEnds(parts_.clock.Now());
+    const auto pod = node_.pods().find(notice.pod_uid);
+    const std::string object = pod != node_.pods().end() ? ObjectOf(pod->second.pod) : node_.ObjectOfNode();
+    const bool driven = pod != node_.pods().end() && pod->second.lifecycle;
+    if (notice.sandbox_ended && driven) pod->second.lifecycle->ForgiveEnds(node_.clock().Now());
     if (notice.try_again && driven) pod->second.lifecycle->RetryNow();
     if (notice.message.empty()) continue;
     if (notice.normal) {
-      parts_.events.Normal(notice.reason, object, notice.message);
+      node_.events().Normal(notice.reason, object, notice.message);
     } else {
-      parts_.events.Warning(notice.reason, object, notice.message);
+      node_.events().Warning(notice.reason, object, notice.message);
     }
   }
 }
 
 void RuntimeEvents::TakeSandboxes() {
-  for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {
-    if (!parts_.groups.table().KnowId(uid, "", id)) continue;
-    if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.allocations.ledger()); !found)
-      parts_.events.Warning("FailedCgroupUpdate", "pod/" + uid, found.error().message);
+  for (const auto& [id, uid] : node_.runtime().Sandboxes()) {
+    if (!node_.groups().table().KnowId(uid, "", id)) continue;
+    if (auto found = node_.groups().runtime_groups().Find(uid, node_.allocations().ledger()); !found)
+      node_.events().Warning("FailedCgroupUpdate", "pod/" + uid, found.error().message);
   }
 }
 
 void RuntimeEvents::Take(const runtime::ContainerStatus& status, os::MonoTime now) {
-  const auto pod = parts_.pods.find(status.pod_uid);
-  const bool driven = pod != parts_.pods.end() && pod->second.lifecycle;
+  const auto pod = node_.pods().find(status.pod_uid);
+  const bool driven = pod != node_.pods().end() && pod->second.lifecycle;
   if (status.state == runtime::ContainerState::kCreating) {
     if (driven) pod->second.lifecycle->Observe(status, now);
     return;
   }
   if (driven)  // its process is in its group, or never comes
-    parts_.groups.pod_groups().LetGo(pod->second.pod, status.container);
+    node_.groups().pod_groups().LetGo(pod->second.pod, status.container);
   if (status.state == runtime::ContainerState::kNotStarted) {
     if (driven) StartCameToNothing(pod->second, status, now);
     return;
   }
-  const std::optional<runtime::ContainerStatus> before = parts_.records.Take(status);
+  const std::optional<runtime::ContainerStatus> before = node_.statuses().Take(status);
   if (!driven) return;
   if (!before || (before->id != status.id && before->attempt <= status.attempt)) TakeStart(pod->second, status, before);
   pod->second.lifecycle->Observe(status, now);
   for (const std::string& warning : status.warnings)
-    parts_.events.Warning("ContainerWarning", ObjectOf(pod->second.pod),
-                          fmt::format("container {}: {}", status.container, warning));
+    node_.events().Warning("ContainerWarning", ObjectOf(pod->second.pod),
+                           fmt::format("container {}: {}", status.container, warning));
   if (status.state != runtime::ContainerState::kRunning) ReportEnd(pod->second, status);
 }
 
@@ -86,46 +86,46 @@ void RuntimeEvents::TakeStart(ManagedPod& managed, const runtime::ContainerStatu
                               const std::optional<runtime::ContainerStatus>& earlier) {
   const std::string object = ObjectOf(managed.pod);
   if (status.state == runtime::ContainerState::kRunning)
-    parts_.events.Normal("Started", object, fmt::format("started container {}", status.container));
-  parts_.groups.table().KnowId(managed.pod.uid, status.container, status.id);
-  if (parts_.runtime.makes_groups()) {
-    auto done = parts_.groups.runtime_groups().Find(managed.pod.uid, parts_.allocations.ledger());
+    node_.events().Normal("Started", object, fmt::format("started container {}", status.container));
+  node_.groups().table().KnowId(managed.pod.uid, status.container, status.id);
+  if (node_.runtime().makes_groups()) {
+    auto done = node_.groups().runtime_groups().Find(managed.pod.uid, node_.allocations().ledger());
     if (const FoundContainer found = FindContainer(managed.pod, status.container); done && found.container != nullptr)
-      done =
-          parts_.groups.runtime_groups().Finish(managed.pod, *found.container, status.id, parts_.allocations.ledger());
-    if (!done) parts_.events.Warning("FailedCgroupUpdate", object, done.error().message);
+      done = node_.groups().runtime_groups().Finish(managed.pod, *found.container, status.id,
+                                                    node_.allocations().ledger());
+    if (!done) node_.events().Warning("FailedCgroupUpdate", object, done.error().message);
   }
   if (earlier)  // one ended attempt is kept in the logs, none in the records
-    if (auto forgotten = parts_.records.Forget(*earlier); !forgotten)
-      parts_.events.Warning("ContainerWarning", object, forgotten.error().message);
+    if (auto forgotten = node_.statuses().Forget(*earlier); !forgotten)
+      node_.events().Warning("ContainerWarning", object, forgotten.error().message);
   RemoveOldLogs(fmt::format("{}/{}", context_.LogFolder(managed.pod), status.container), status.attempt - 2);
 }
 
 void RuntimeEvents::StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now) {
   const Error error{.code = Code::kIo, .message = status.message};
   managed.lifecycle->StartFailed(status.container, error, now, status.reason);
-  parts_.events.Warning(status.reason, ObjectOf(managed.pod),
-                        fmt::format("container {}: {}", status.container, status.message));
+  node_.events().Warning(status.reason, ObjectOf(managed.pod),
+                         fmt::format("container {}: {}", status.container, status.message));
 }
 
 void RuntimeEvents::ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status) {
   const std::string object = ObjectOf(managed.pod);
   if (managed.Is<Foreign>()) {  // what its end means is known to who started it
-    parts_.events.Normal("Ended", object, fmt::format("container {} has ended", status.container));
+    node_.events().Normal("Ended", object, fmt::format("container {} has ended", status.container));
   } else if (!status.message.empty() && status.exit_code == runtime::kStartErrorExitCode) {
-    parts_.events.Warning("Failed", object, fmt::format("container {}: {}", status.container, status.message));
+    node_.events().Warning("Failed", object, fmt::format("container {}: {}", status.container, status.message));
   } else if (status.exit_code == 0 || managed.Is<Ending>()) {
-    parts_.events.Normal("Completed", object,
-                         fmt::format("container {} ended with exit code {}", status.container,
-                                     status.exit_code ? std::to_string(*status.exit_code) : "unknown"));
-  } else {
-    parts_.events.Warning(status.oom_killed ? "OOMKilled" : "ContainerDied", object,
+    node_.events().Normal("Completed", object,
                           fmt::format("container {} ended with exit code {}", status.container,
                                       status.exit_code ? std::to_string(*status.exit_code) : "unknown"));
+  } else {
+    node_.events().Warning(status.oom_killed ? "OOMKilled" : "ContainerDied", object,
+                           fmt::format("container {} ended with exit code {}", status.container,
+                                       status.exit_code ? std::to_string(*status.exit_code) : "unknown"));
   }
   for (const runtime::ContainerView& view : managed.lifecycle->containers())
     if (view.name == status.container && view.reason == "CrashLoopBackOff")
-      parts_.events.Warning("BackOff", object, fmt::format("container {}: {}", view.name, view.message));
+      node_.events().Warning("BackOff", object, fmt::format("container {}: {}", view.name, view.message));
 }
 
 /// The logs of an attempt and its rotated parts; those of the newest two attempts are kept.
@@ -139,15 +139,15 @@ void RuntimeEvents::RemoveOldLogs(const std::string& folder, int attempt) const 
 
 /// Containers that ended without a word of the runtime, or that it does not know any more.
 void RuntimeEvents::CompareWithRuntime(os::MonoTime now) {
-  const auto list = parts_.runtime.List();
+  const auto list = node_.runtime().List();
   if (!list) {
-    parts_.events.Warning("FailedRuntimeList", parts_.ObjectOfNode(), list.error().message);
+    node_.events().Warning("FailedRuntimeList", node_.ObjectOfNode(), list.error().message);
     return;
   }
   std::map<std::string_view, const runtime::ContainerStatus*> known;
   for (const runtime::ContainerStatus& status : *list) known.emplace(status.id, &status);
   std::vector<runtime::ContainerStatus> news;
-  for (const auto& [uid, containers] : parts_.records.all())
+  for (const auto& [uid, containers] : node_.statuses().all())
     for (const auto& [name, ours] : containers) {
       if (ours.state != runtime::ContainerState::kRunning) continue;
       const auto found = known.find(ours.id);
@@ -156,19 +156,19 @@ void RuntimeEvents::CompareWithRuntime(os::MonoTime now) {
       if (found == known.end()) {
         lost.state = runtime::ContainerState::kUnknown;
         lost.message = "the runtime does not know it any more";
-        lost.finished_at = os::FormatTime(parts_.clock.Wall());
+        lost.finished_at = os::FormatTime(node_.clock().Wall());
       }
       news.push_back(std::move(lost));
     }
   for (const runtime::ContainerStatus& status : news) {
-    const auto pod = parts_.pods.find(status.pod_uid);
-    parts_.events.Warning("ContainerLost",
-                          pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : "pod/" + status.pod_uid,
-                          fmt::format("container {} ended unseen{}", status.container,
-                                      status.message.empty() ? "" : ": " + status.message));
+    const auto pod = node_.pods().find(status.pod_uid);
+    node_.events().Warning("ContainerLost",
+                           pod != node_.pods().end() ? ObjectOf(pod->second.pod) : "pod/" + status.pod_uid,
+                           fmt::format("container {} ended unseen{}", status.container,
+                                       status.message.empty() ? "" : ": " + status.message));
     Take(status, now);
   }
-  if (!news.empty()) parts_.agenda.WakeAt(now);
+  if (!news.empty()) node_.agenda().WakeAt(now);
 }
 
 }  // namespace berth::pods

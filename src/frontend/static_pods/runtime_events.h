@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "frontend/static_pods/static_pod_context.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -16,7 +15,7 @@ namespace berth::pods {
 class RuntimeEvents {
  public:
   /// `context` outlives this.
-  explicit RuntimeEvents(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
+  explicit RuntimeEvents(const StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// Hears what the runtime has to say: containers that changed, notices, groups it made.
   void Poll();
@@ -39,7 +38,7 @@ class RuntimeEvents {
   void RemoveOldLogs(const std::string& folder, int attempt) const;
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   bool polled_ = false;                        // and not all of it was taken
   std::vector<runtime::Notice> notices_;       // that were not taken yet
   std::deque<runtime::ContainerStatus> news_;  // likewise

@@ -8,7 +8,7 @@
 namespace berth::pods {
 
 StaticPodContext::StaticPodContext(core::Node& node, StaticPodOptions options)
-    : node_(node), parts_(node.parts()), options_(std::move(options)) {}
+    : node_(node), options_(std::move(options)) {}
 
 bool StaticPodContext::Mounts(const std::string& uid) const {
   const auto state = states_.find(uid);
@@ -25,13 +25,13 @@ Mounting* StaticPodContext::FindMounting(const std::string& uid, const std::stri
 
 std::vector<std::string> StaticPodContext::AddressesOf(const Pod& pod) const {
   if (IsInNodesNetwork(pod)) return options_.node_addresses;
-  return parts_.runtime.Addresses(pod.uid);
+  return node_.runtime().Addresses(pod.uid);
 }
 
 runtime::NodeFacts StaticPodContext::FactsFor(const Pod& pod) const {
-  ResourceList allocatable = parts_.allocations.node().allocatable();
+  ResourceList allocatable = node_.allocations().node().allocatable();
   allocatable.insert(options_.storage.begin(), options_.storage.end());
-  return {.node_name = parts_.options.node_name,
+  return {.node_name = node_.options().pods.node_name,
           .host_ips = options_.node_addresses,
           .pod_ips = AddressesOf(pod),
           .allocatable = std::move(allocatable),
@@ -52,14 +52,14 @@ bool StaticPodContext::IsSetAside(const Pod& pod) const {
 
 runtime::PodLifecycle StaticPodContext::NewLifecycle(const Pod& pod) const {
   return runtime::PodLifecycle(
-      pod, runtime::BackoffOptions{.max = parts_.allocations.node().config().max_container_restart_period});
+      pod, runtime::BackoffOptions{.max = node_.allocations().node().config().max_container_restart_period});
 }
 
 void StaticPodContext::Keep(ManagedPod& managed) const {
   managed.kept = managed.lifecycle->changes();
-  if (auto kept = parts_.checkpoints.Keep(managed.pod.uid, CheckpointOf(managed)); !kept)
-    parts_.events.Warning("PodTimesNotKept", ObjectOf(managed.pod),
-                          fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
+  if (auto kept = node_.checkpoints().Keep(managed.pod.uid, CheckpointOf(managed)); !kept)
+    node_.events().Warning("PodTimesNotKept", ObjectOf(managed.pod),
+                           fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
 }
 
 }  // namespace berth::pods

@@ -11,7 +11,6 @@
 #include "frontend/static_pods/static_pod_state.h"
 #include "model/pod.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 #include "runtime/lifecycle/env.h"
 #include "runtime/lifecycle/pod_lifecycle.h"
 
@@ -25,8 +24,7 @@ class StaticPodContext {
   StaticPodContext(const StaticPodContext&) = delete;
   StaticPodContext& operator=(const StaticPodContext&) = delete;
 
-  core::Node& node() { return node_; }
-  const Parts& parts() const { return parts_; }
+  core::Node& node() const { return node_; }
   const StaticPodOptions& options() const { return options_; }
   DocumentBook& documents() { return documents_; }
 
@@ -40,13 +38,13 @@ class StaticPodContext {
   Mounting* FindMounting(const std::string& uid, const std::string& container);
 
   std::string LogFolder(const Pod& pod) const;
-  bool IsInNodesNetwork(const Pod& pod) const { return pod.host_network || !parts_.runtime.makes_groups(); }
+  bool IsInNodesNetwork(const Pod& pod) const { return pod.host_network || !node_.runtime().makes_groups(); }
   /// Of the pod: the runtime's, or the node's where it shares its network. Empty: not known yet.
   std::vector<std::string> AddressesOf(const Pod& pod) const;
   /// What its containers may ask for.
   runtime::NodeFacts FactsFor(const Pod& pod) const;
   /// Nothing of the host is touched.
-  bool DryRun() const { return options_.notes.empty() && !parts_.runtime.makes_groups(); }
+  bool DryRun() const { return options_.notes.empty() && !node_.runtime().makes_groups(); }
   /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
   std::string WorkKey(const Pod& pod) const;
   bool IsSetAside(const Pod& pod) const;
@@ -57,7 +55,6 @@ class StaticPodContext {
 
  private:
   core::Node& node_;
-  Parts parts_;
   StaticPodOptions options_;
   DocumentBook documents_;
   std::map<std::string, StaticPodState> states_;  // by uid

@@ -20,7 +20,6 @@ constexpr os::Millis kReconsiderPause{1'000};
 SyncLoop::SyncLoop(core::Node& node, StaticPodOptions options, const PodExecutors& executors)
     : context_(node, std::move(options)),
       node_(node),
-      parts_(node.parts()),
       manifests_(context_),
       runtime_events_(context_),
       grants_(context_, executors.plugins),
@@ -53,25 +52,25 @@ bool SyncLoop::Work(os::MonoTime now, const os::Slice& slice) {
 void SyncLoop::StartRound(os::MonoTime now) {
   again_ = false;
   before_ = Count();
-  parts_.agenda.Clear(now);
+  node_.agenda().Clear(now);
   manifests_.Match(now);
   done_.clear();
   phase_ = Phase::kApplying;
 }
 
 bool SyncLoop::DriveAll(os::MonoTime now, const os::Slice& slice) {
-  for (auto pod = parts_.pods.upper_bound(done_); pod != parts_.pods.end();) {
+  for (auto pod = node_.pods().upper_bound(done_); pod != node_.pods().end();) {
     resizer_.Look(pod->second, now);
     if (!driver_.Drive(pod->second, now, slice)) return false;
     done_ = pod->first;
     if (cleanup_.Finish(pod->second, now)) {
       driver_.Forget(done_);
       context_.Forget(done_);
-      pod = parts_.pods.erase(pod);
+      pod = node_.pods().erase(pod);
     } else {
       ++pod;
     }
-    if (pod != parts_.pods.end() && slice.over()) return false;
+    if (pod != node_.pods().end() && slice.over()) return false;
   }
   phase_ = Phase::kTakingIn;
   return true;
@@ -87,10 +86,10 @@ void SyncLoop::TakeIn() {
 /// the order of arrival.
 void SyncLoop::AddRejected(os::MonoTime now) {
   std::vector<const ManagedPod*> again;
-  for (const auto& [uid, managed] : parts_.pods)
+  for (const auto& [uid, managed] : node_.pods())
     if (admission_.MayReconsider(managed)) again.push_back(&managed);
   if (again.empty() || manifests_.stopping() || manifests_.OneFollows()) return;
-  if (now < reconsider_at_) return parts_.agenda.WakeAt(reconsider_at_);
+  if (now < reconsider_at_) return node_.agenda().WakeAt(reconsider_at_);
   reconsider_at_ = now + kReconsiderPause;
   std::ranges::sort(again, {}, [](const auto* pod) { return allocator::OrderInLine(pod->pod, pod->arrival); });
   for (const ManagedPod* const pod : again) wait_.push_back(pod->pod.uid);
@@ -107,9 +106,9 @@ void SyncLoop::DecideOne(ManagedPod& managed, os::MonoTime now) {
 
 bool SyncLoop::AdmitAll(os::MonoTime now, const os::Slice& slice) {
   while (!wait_.empty()) {
-    const auto pod = parts_.pods.find(wait_.front());
+    const auto pod = node_.pods().find(wait_.front());
     wait_.pop_front();
-    if (pod != parts_.pods.end()) DecideOne(pod->second, now);
+    if (pod != node_.pods().end()) DecideOne(pod->second, now);
     if (!wait_.empty() && slice.over()) return false;
   }
   return true;

@@ -17,7 +17,6 @@
 #include "frontend/static_pods/volume_reconciler.h"
 #include "host/event_loop/executor.h"
 #include "node/core/node_core.h"
-#include "node/pods/parts.h"
 
 namespace berth::pods {
 
@@ -61,7 +60,7 @@ class SyncLoop {
   enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };
   using Moved = std::pair<std::uint64_t, std::size_t>;  // the ledger's revision, number of pods
 
-  Moved Count() const { return {parts_.allocations.ledger().revision, parts_.pods.size()}; }
+  Moved Count() const { return {node_.allocations().ledger().revision, node_.pods().size()}; }
   void StartRound(os::MonoTime now);
   bool DriveAll(os::MonoTime now, const os::Slice& slice);
   void TakeIn();
@@ -72,7 +71,6 @@ class SyncLoop {
 
   StaticPodContext context_;
   core::Node& node_;
-  Parts parts_;
   Manifests manifests_;
   RuntimeEvents runtime_events_;
   DeviceGrants grants_;

@@ -143,7 +143,7 @@ void TerminationMessages::Read(const Pod& pod, const runtime::ContainerStatus& s
                       .log_path = status.log_path,
                       .log_instead = may_be_of_log && status.exit_code != 0};
   event_loop::Submit<std::string>(
-      parts_.executor, "messages", [spoken] { return Result<std::string>(MessageOf(spoken)); },
+      node_.executor(), "messages", [spoken] { return Result<std::string>(MessageOf(spoken)); },
       [this, alive = std::weak_ptr(alive_), uid = pod.uid, name = status.container,
        id = status.id](Result<std::string> words) {
         if (!alive.expired() && words && !words->empty()) Take(uid, name, id, *std::move(words));
@@ -152,18 +152,18 @@ void TerminationMessages::Read(const Pod& pod, const runtime::ContainerStatus& s
 
 void TerminationMessages::Take(const std::string& uid, const std::string& container, const std::string& id,
                                std::string words) {
-  const auto pod = parts_.records.all().find(uid);
-  if (pod == parts_.records.all().end()) return;
+  const auto pod = node_.statuses().all().find(uid);
+  if (pod == node_.statuses().all().end()) return;
   const auto status = pod->second.find(container);
   if (status == pod->second.end() || status->second.id != id) return;
   runtime::ContainerStatus with = status->second;
   if (!with.message.empty()) with.message += ": ";
   with.message += OnLines(words);
-  parts_.records.Take(with);
-  const auto managed = parts_.pods.find(uid);
-  if (managed != parts_.pods.end() && managed->second.lifecycle)
-    managed->second.lifecycle->Observe(with, parts_.clock.Now());
-  parts_.agenda.WakeNow();
+  node_.statuses().Take(with);
+  const auto managed = node_.pods().find(uid);
+  if (managed != node_.pods().end() && managed->second.lifecycle)
+    managed->second.lifecycle->Observe(with, node_.clock().Now());
+  node_.agenda().WakeNow();
 }
 
 }  // namespace berth::pods

@@ -15,7 +15,6 @@
 #include "frontend/static_pods/static_pod_context.h"
 #include "frontend/static_pods/volumes.h"
 #include "model/pod.h"
-#include "node/pods/parts.h"
 #include "runtime/lifecycle/runtime.h"
 
 namespace berth::pods {
@@ -50,7 +49,7 @@ Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Co
 class TerminationMessages {
  public:
   /// `context` outlives this.
-  explicit TerminationMessages(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
+  explicit TerminationMessages(const StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// The pod may have changed: what ended containers have said is read, once for each attempt, and told to records and
   /// lifecycle as their message. Not of what could not be started: exit code runtime::kStartErrorExitCode.
@@ -66,7 +65,7 @@ class TerminationMessages {
   void Take(const std::string& uid, const std::string& container, const std::string& id, std::string words);
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   std::map<std::string, Known> known_;  // by uid
 };

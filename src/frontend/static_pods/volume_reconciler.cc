@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kGraceOfFull{1};  // as the kubelet's, when local
 
 std::vector<VolumeReconciler::Bounded> VolumeReconciler::All() const {
   std::vector<Bounded> out;
-  for (const auto& [uid, managed] : parts_.pods) {
+  for (const auto& [uid, managed] : node_.pods()) {
     if (!managed.lifecycle || !managed.Is<Admitted>()) continue;
     for (const Volume& volume : managed.pod.volumes)
       if (volume.kind == Volume::Kind::kEmptyDir && volume.medium.empty() && volume.size_limit &&
@@ -32,7 +32,7 @@ std::vector<VolumeReconciler::Bounded> VolumeReconciler::All() const {
 }
 
 void VolumeReconciler::Look() {
-  if (looking_ || context_.DryRun() || !parts_.allocations.node().config().local_storage_capacity_isolation) return;
+  if (looking_ || context_.DryRun() || !node_.allocations().node().config().local_storage_capacity_isolation) return;
   std::vector<Bounded> all = All();
   if (all.empty()) return;
   looking_ = true;
@@ -44,7 +44,7 @@ void VolumeReconciler::Look() {
     }
     return over;
   };
-  event_loop::Submit<std::vector<Bounded>>(parts_.executor, "volumes", measure,
+  event_loop::Submit<std::vector<Bounded>>(node_.executor(), "volumes", measure,
                                            [this](Result<std::vector<Bounded>> over) {
                                              looking_ = false;
                                              if (over) EvictAll(*std::move(over));
@@ -56,14 +56,14 @@ void VolumeReconciler::EvictAll(const std::vector<Bounded>& over) {
 }
 
 void VolumeReconciler::Evict(const Bounded& volume) {
-  const auto found = parts_.pods.find(volume.uid);
-  if (found == parts_.pods.end() || !found->second.lifecycle || !found->second.Is<Admitted>()) return;
+  const auto found = node_.pods().find(volume.uid);
+  if (found == node_.pods().end() || !found->second.lifecycle || !found->second.Is<Admitted>()) return;
   ManagedPod& managed = found->second;
   const std::string message =
       fmt::format("Usage of EmptyDir volume \"{}\" exceeds the limit \"{}\".", volume.volume, volume.shown);
-  pods::Evict(managed, message, kGraceOfFull, parts_.clock.Now());
-  parts_.events.Warning(std::string(kEvictedReason), ObjectOf(managed.pod), message);
-  parts_.agenda.WakeNow();
+  pods::Evict(managed, message, kGraceOfFull, node_.clock().Now());
+  node_.events().Warning(std::string(kEvictedReason), ObjectOf(managed.pod), message);
+  node_.agenda().WakeNow();
 }
 
 }  // namespace berth::pods

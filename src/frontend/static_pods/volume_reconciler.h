@@ -17,7 +17,7 @@ namespace berth::pods {
 class VolumeReconciler {
  public:
   /// `context` outlives this.
-  explicit VolumeReconciler(const StaticPodContext& context) : context_(context), parts_(context.parts()) {}
+  explicit VolumeReconciler(const StaticPodContext& context) : context_(context), node_(context.node()) {}
 
   /// Measures all of them, unless that is under way.
   void Look();
@@ -35,7 +35,7 @@ class VolumeReconciler {
   void Evict(const Bounded& volume);
 
   const StaticPodContext& context_;
-  Parts parts_;
+  core::Node& node_;
   bool looking_ = false;
 };
 

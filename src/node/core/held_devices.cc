@@ -8,7 +8,7 @@
 namespace berth::core {
 
 HeldDevices::Health HeldDevices::HealthOf(const std::string& resource, const std::string& id) const {
-  const DeviceInventory& all = parts_.devices.known().devices;
+  const DeviceInventory& all = devices_.known().devices;
   const auto devices = all.find(resource);
   if (devices == all.end()) return Health::kGone;
   const auto device = std::ranges::lower_bound(devices->second, id, {}, &Device::id);
@@ -18,10 +18,10 @@ HeldDevices::Health HeldDevices::HealthOf(const std::string& resource, const std
 
 void HeldDevices::Look() {
   std::map<Key, Health> ill;
-  for (const auto& [uid, record] : parts_.allocations.ledger().pods)
+  for (const auto& [uid, record] : allocations_.ledger().pods)
     for (const Placement& placement : record.placements)
       for (const DeviceAssignment& held : placement.devices) {
-        const device_manager::Served* const served = parts_.devices.Find(held.resource);
+        const device_manager::Served* const served = devices_.Find(held.resource);
         const bool away = served != nullptr && !served->ready;
         std::map<Health, std::string> changed;  // to their ids
         for (const std::string& id : held.ids) {
@@ -42,11 +42,11 @@ void HeldDevices::Tell(const PodRecord& record, const Placement& placement, cons
   const std::string what = fmt::format("container {} holds {} {}", placement.container, resource, ids);
   const std::string object = "pod/" + FullName(record);
   if (health == Health::kHealthy)
-    parts_.events.Normal("DeviceHealthy", object, what + ": healthy again");
+    events_.Normal("DeviceHealthy", object, what + ": healthy again");
   else
-    parts_.events.Warning("DeviceUnhealthy", object,
-                          what + (health == Health::kUnhealthy ? ": its plug-in calls that unhealthy"
-                                                               : ": no plug-in has that any more"));
+    events_.Warning("DeviceUnhealthy", object,
+                    what + (health == Health::kUnhealthy ? ": its plug-in calls that unhealthy"
+                                                         : ": no plug-in has that any more"));
 }
 
 }  // namespace berth::core

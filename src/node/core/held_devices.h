@@ -6,14 +6,18 @@
 #include <string>
 #include <tuple>
 
-#include "node/pods/parts.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/device_book.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::core {
 
 /// Thread: the loop's only.
 class HeldDevices {
  public:
-  explicit HeldDevices(const pods::Parts& parts) : parts_(parts) {}
+  explicit HeldDevices(const ledger::NodeAllocations& allocations, const pods::DeviceBook& devices,
+                       events::EventLog& events)
+      : allocations_(allocations), devices_(devices), events_(events) {}
 
   /// At the start, and when plug-ins have told something new: an event for each container and resource whose devices
   /// are not what they were at the last look; healthy before the first. While a plug-in is away, and waited for,
@@ -29,7 +33,9 @@ class HeldDevices {
   void Tell(const PodRecord& record, const Placement& placement, const std::string& resource, Health health,
             const std::string& ids) const;
 
-  pods::Parts parts_;
+  const ledger::NodeAllocations& allocations_;
+  const pods::DeviceBook& devices_;
+  events::EventLog& events_;
   std::map<Key, Health> ill_;
 };
 

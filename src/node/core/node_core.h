@@ -22,7 +22,8 @@
 #include "node/core/held_devices.h"
 #include "node/device_manager/plugins.h"
 #include "node/ledger/node_allocations.h"
-#include "node/pods/parts.h"
+#include "node/pods/device_book.h"
+#include "node/pods/pod_table.h"
 #include "node/reconciler/reconciler.h"
 #include "node/recovery/startup_recovery.h"
 #include "runtime/lifecycle/runtime.h"
@@ -32,14 +33,11 @@ namespace berth::core {
 
 struct NodeOptions {
   pods::PodOptions pods;
-  reconciler::CpuOptions cpus;
-  reconciler::MachineOptions machine;
+  reconciler::ReconcilerOptions reconciler;
   recovery::ThisBoot boot;
   cgroup::Names cgroup_names;  ///< of the tree's root
   /// Between two looks at what no event tells of.
   os::Millis reconcile_period{10'000};
-  /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
-  bool adopt_unknown = false;
   /// Longest time for which pods are worked on before others are served; one step may last longer.
   os::Millis slice{10};
   /// The groups of pods are Berth's; else a kubelet's (cgroup_manager::Ownership).
@@ -87,10 +85,17 @@ class Node {
   /// looked at again.
   std::string WhyNotAdmit(const Pod& pod) const { return reconciler_.pressure().WhyNotAdmit(pod); }
   /// Pods, or what is known of them, have changed: front ends look at them soon.
-  void Changed() { agenda_.WakeNow(); }
+  void Changed() { agenda().WakeNow(); }
 
-  /// For who else works with pods on the loop.
-  const pods::Parts& parts() const { return shared_; }
+  /// Tells the pod's lifecycle what was known before it, from the runtime and from an earlier berthd.
+  void RestoreLifecycle(pods::ManagedPod& managed, os::MonoTime now) const { pods_.RestoreLifecycle(managed, now); }
+  /// As pods::PodTable::Commit.
+  template <class Then>
+  void Commit(pods::ManagedPod& managed, ledger::Proposal proposal, Then then) {
+    pods_.Commit(allocations_, managed, std::move(proposal), std::move(then));
+  }
+
+  // What front ends work with. All are of this node, and outlive the front ends.
   ledger::NodeAllocations& allocations() { return allocations_; }
   const ledger::NodeAllocations& allocations() const { return allocations_; }
   cgroup_manager::Enforcer& groups() { return groups_; }
@@ -100,11 +105,19 @@ class Node {
   reconciler::PoolReconciler& pool() { return reconciler_.pool(); }
   const reconciler::PoolReconciler& pool() const { return reconciler_.pool(); }
   recovery::StartupRecovery& recovery() { return recovery_; }
-  pods::Agenda& agenda() { return agenda_; }
-  const pods::Agenda& agenda() const { return agenda_; }
-  const pods::Pods& pods() const { return pods_; }  ///< by uid
+  pods::Agenda& agenda() { return pods_.agenda(); }
+  const pods::Agenda& agenda() const { return pods_.agenda(); }
+  pods::Pods& pods() { return pods_.pods(); }  ///< by uid
+  const pods::Pods& pods() const { return pods_.pods(); }
+  pods::ContainerStatusCache& statuses() { return pods_.statuses(); }
+  pods::PodCheckpoints& checkpoints() { return pods_.checkpoints(); }
+  pods::DeviceBook& devices() { return devices_; }
   const pods::DeviceBook& devices() const { return devices_; }
-  const runtime::Runtime& runtime() const { return shared_.runtime; }
+  runtime::Runtime& runtime() const { return parts_.runtime; }
+  events::EventLog& events() const { return parts_.events; }
+  const os::Clock& clock() const { return parts_.clock; }
+  event_loop::Executor& executor() const { return parts_.executor; }
+  std::string ObjectOfNode() const { return allocations_.ObjectOfNode(); }
   const NodeOptions& options() const { return options_; }
   /// What keeps pods from being admitted or started beside a lack of room.
   NodeConditions Conditions() const;
@@ -112,15 +125,12 @@ class Node {
   std::vector<std::string> Warnings() const;
 
  private:
+  NodeParts parts_;
   NodeOptions options_;
   ledger::NodeAllocations allocations_;
   cgroup_manager::Enforcer groups_;
-  pods::Agenda agenda_;
-  pods::Pods pods_;
-  pods::ContainerStatusCache records_;
-  pods::PodCheckpoints checkpoints_;
+  pods::PodTable pods_;
   pods::DeviceBook devices_;
-  pods::Parts shared_;  // all of the above, for the parts below and front ends
   HeldDevices held_devices_;
   recovery::StartupRecovery recovery_;
   reconciler::Reconciler reconciler_;

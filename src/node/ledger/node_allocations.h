@@ -101,6 +101,9 @@ class NodeAllocations {
   /// disk like that; nothing of them may be applied before Settle and durable(). Requires: nothing was committed.
   void Open(Ledger ledger, bool changed);
 
+  /// "node/<name>", as events name it.
+  std::string ObjectOfNode() const { return "node/" + options_.node_name; }
+
   // ---- what is in force ----
 
   const allocator::Node& node() const { return node_; }
@@ -179,7 +182,6 @@ class NodeAllocations {
     Then then;
   };
 
-  std::string ObjectOfNode() const { return "node/" + options_.node_name; }
   void StartSaving();
   void Saved();
   void NotSaved(const Error& error);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/ledger.h"
-#include "node/pods/parts.h"
+#include "node/pods/pod_table.h"
 #include "runtime/lifecycle/env.h"
 #include "runtime/lifecycle/runtime.h"
 

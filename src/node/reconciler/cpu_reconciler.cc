@@ -29,13 +29,13 @@ std::string WriterOf(const std::map<std::string, std::string>& writers, std::str
 }  // namespace
 
 void CpuReconciler::Begin(os::MonoTime now) {
-  if (parts_.groups.site().owns_pods()) UsePartitions();
+  if (groups_.site().owns_pods()) UsePartitions();
   FollowCpus();
   next_check_ = now;
 }
 
 void CpuReconciler::OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now) {
-  const auto group = parts_.groups.table().GroupOf(cpuset_dir);
+  const auto group = groups_.table().GroupOf(cpuset_dir);
   if (!group) return;
   if (!who.empty()) writers_[*group] = std::move(who);
   CheckSoon(now);
@@ -61,9 +61,9 @@ void CpuReconciler::Check(os::MonoTime now, os::Millis most, const os::Slice& sl
     look_.emplace(Look{.writers = std::exchange(writers_, {})});
     next_look_ = os::MonoTime::max();  // until somebody writes meanwhile
   }
-  const os::MonoTime begin = parts_.clock.Now();
+  const os::MonoTime begin = clock_.Now();
   const bool done = RepairCpusets(now, slice);
-  look_->cost += parts_.clock.Now() - begin;
+  look_->cost += clock_.Now() - begin;
   if (!done) return;
   const auto cost = std::chrono::duration_cast<os::Millis>(look_->cost * kCheckShare);
   next_look_ = std::min(next_look_, now + std::clamp(cost, period, most));
@@ -79,19 +79,19 @@ void CpuReconciler::GiveUpLook() {
 
 /// False: to be gone on with.
 bool CpuReconciler::RepairCpusets(os::MonoTime now, const os::Slice& slice) {
-  auto repairs = parts_.groups.cpusets().Repair(parts_.allocations.ledger(), slice);
-  look_->waits = !repairs && parts_.groups.site().IsUnderWay(repairs.error());
+  auto repairs = groups_.cpusets().Repair(allocations_.ledger(), slice);
+  look_->waits = !repairs && groups_.site().IsUnderWay(repairs.error());
   if (look_->waits) return false;
   if (!repairs) {
-    parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
+    events_.Warning("FailedCgroupUpdate", allocations_.ObjectOfNode(), repairs.error().message);
     pool_.ChangedUntil(now + kPoolRetry);
     return true;
   }
   if (!*repairs) return false;
   for (const cgroup_manager::Repaired& repair : **repairs) {
     const std::string who = WriterOf(look_->writers, repair.path);
-    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path,
-                          fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
+    events_.Warning("CgroupRepaired", "cgroup/" + repair.path,
+                    fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
   }
   return true;
 }
@@ -100,66 +100,65 @@ bool CpuReconciler::RepairCpusets(os::MonoTime now, const os::Slice& slice) {
 
 /// A kernel that cannot is no reason to run nothing: the cpusets keep containers apart all the same.
 void CpuReconciler::UsePartitions() {
-  auto why = parts_.groups.partitions().Use(options_.partition, parts_.allocations.ledger());
+  auto why = groups_.partitions().Use(options_.partition, allocations_.ledger());
   if (why && why->empty()) return;
-  parts_.events.Warning("CpuPartitionUnavailable", parts_.ObjectOfNode(),
-                        fmt::format("cpuPartition: {}: {}; containers have their CPUs by cpusets alone, which keeps "
-                                    "other pods off them but not other processes of the host",
-                                    options_.partition, why ? *why : why.error().message));
+  events_.Warning("CpuPartitionUnavailable", allocations_.ObjectOfNode(),
+                  fmt::format("cpuPartition: {}: {}; containers have their CPUs by cpusets alone, which keeps "
+                              "other pods off them but not other processes of the host",
+                              options_.partition, why ? *why : why.error().message));
 }
 
 void CpuReconciler::ReportProblems() {
-  for (const auto& [path, why] : no_partition_.Untold(parts_.groups.partitions().problems()))
-    parts_.events.Warning("CpuPartitionUnavailable", "cgroup/" + path,
-                          fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
-                                      "cpuset alone",
-                                      options_.partition, why));
-  for (const auto& [path, why] : has_displaced_.Untold(parts_.groups.cpusets().displaced_problems()))
-    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path,
-                          fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
-                                      "they run on all CPUs of their pod; tried again",
-                                      why));
+  for (const auto& [path, why] : no_partition_.Untold(groups_.partitions().problems()))
+    events_.Warning("CpuPartitionUnavailable", "cgroup/" + path,
+                    fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
+                                "cpuset alone",
+                                options_.partition, why));
+  for (const auto& [path, why] : has_displaced_.Untold(groups_.cpusets().displaced_problems()))
+    events_.Warning("FailedCgroupUpdate", "cgroup/" + path,
+                    fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
+                                "they run on all CPUs of their pod; tried again",
+                                why));
 }
 
 // ---- CPUs that come and go ---------------------------------------------------------------------------------------
 
 void CpuReconciler::FollowCpus() {
-  auto online = parts_.tree.OnlineCpus();
+  auto online = groups_.site().tree().OnlineCpus();
   if (!online || !*online) return;
-  const CpuSet before = parts_.allocations.online().value_or(parts_.allocations.node().all_cpus());
-  parts_.allocations.SetOnline(**online);
+  const CpuSet before = allocations_.online().value_or(allocations_.node().all_cpus());
+  allocations_.SetOnline(**online);
   if (**online != before) ReportCpus(before);
-  const auto& in_force = parts_.groups.cpusets().online();  // looked at in another moment
+  const auto& in_force = groups_.cpusets().online();  // looked at in another moment
   if (**online != before || (in_force && in_force != *online)) pool_.Changed();
-  parts_.allocations.FollowOnline();
+  allocations_.FollowOnline();
 }
 
 void CpuReconciler::ReportCpus(const CpuSet& before) {
-  const std::string object = parts_.ObjectOfNode();
-  const CpuSet gone = before - *parts_.allocations.online();
-  const CpuSet back = *parts_.allocations.online() - before;
-  if (!gone.empty()) parts_.events.Warning("CpusOffline", object, fmt::format("CPUs {} went offline", FormatIds(gone)));
-  if (!back.empty()) parts_.events.Normal("CpusOnline", object, fmt::format("CPUs {} came online", FormatIds(back)));
-  for (const auto& [name, pool] : parts_.allocations.ledger().pools)
+  const std::string object = allocations_.ObjectOfNode();
+  const CpuSet gone = before - *allocations_.online();
+  const CpuSet back = *allocations_.online() - before;
+  if (!gone.empty()) events_.Warning("CpusOffline", object, fmt::format("CPUs {} went offline", FormatIds(gone)));
+  if (!back.empty()) events_.Normal("CpusOnline", object, fmt::format("CPUs {} came online", FormatIds(back)));
+  for (const auto& [name, pool] : allocations_.ledger().pools)
     if (const CpuSet lost = pool.cpus & gone; !lost.empty())
-      parts_.events.Warning(
-          "CpusOffline", object,
-          fmt::format("{} lost CPUs {} of {}", PoolText(name), FormatIds(lost), FormatIds(pool.cpus)));
+      events_.Warning("CpusOffline", object,
+                      fmt::format("{} lost CPUs {} of {}", PoolText(name), FormatIds(lost), FormatIds(pool.cpus)));
     else if (const CpuSet again = pool.cpus & back; !again.empty())
-      parts_.events.Normal("CpusOnline", object, fmt::format("{} has CPUs {} back", PoolText(name), FormatIds(again)));
-  for (const auto& [uid, pod] : parts_.allocations.ledger().pods)
+      events_.Normal("CpusOnline", object, fmt::format("{} has CPUs {} back", PoolText(name), FormatIds(again)));
+  for (const auto& [uid, pod] : allocations_.ledger().pods)
     for (const Placement& placement : pod.placements) {
       if (!placement.cpus) continue;
       const std::string who = "pod/" + FullName(pod);
-      const CpuSet left = *placement.cpus & *parts_.allocations.online();
+      const CpuSet left = *placement.cpus & *allocations_.online();
       if (placement.cpus->Intersects(gone))
-        parts_.events.Warning("CpusOffline", who,
-                              fmt::format("container {} lost CPUs {} of {}; {}", placement.container,
-                                          FormatIds(*placement.cpus & gone), FormatIds(*placement.cpus),
-                                          left.empty() ? "it runs in the shared pool until they are back"
-                                                       : "it keeps " + FormatIds(left)));
+        events_.Warning("CpusOffline", who,
+                        fmt::format("container {} lost CPUs {} of {}; {}", placement.container,
+                                    FormatIds(*placement.cpus & gone), FormatIds(*placement.cpus),
+                                    left.empty() ? "it runs in the shared pool until they are back"
+                                                 : "it keeps " + FormatIds(left)));
       else if (placement.cpus->Intersects(back))
-        parts_.events.Normal(
+        events_.Normal(
             "CpusOnline", who,
             fmt::format("container {} has CPUs {} back", placement.container, FormatIds(*placement.cpus & back)));
     }

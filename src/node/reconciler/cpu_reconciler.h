@@ -10,9 +10,11 @@
 
 #include "base/id_set.h"
 #include "host/os/clock.h"
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
 #include "node/reconciler/pool_reconciler.h"
 #include "node/reconciler/told.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
@@ -24,8 +26,14 @@ struct CpuOptions {
 class CpuReconciler {
  public:
   /// `pool` outlives this.
-  CpuReconciler(const pods::Parts& parts, PoolReconciler& pool, CpuOptions options)
-      : parts_(parts), pool_(pool), options_(std::move(options)) {}
+  CpuReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, events::EventLog& events,
+                const os::Clock& clock, PoolReconciler& pool, CpuOptions options)
+      : allocations_(allocations),
+        groups_(groups),
+        events_(events),
+        clock_(clock),
+        pool_(pool),
+        options_(std::move(options)) {}
 
   /// At the start, once groups are known: partitions, and the CPUs that are online.
   void Begin(os::MonoTime now);
@@ -48,7 +56,10 @@ class CpuReconciler {
   void ReportProblems();
   bool RepairCpusets(os::MonoTime now, const os::Slice& slice);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  events::EventLog& events_;
+  const os::Clock& clock_;
   PoolReconciler& pool_;
   CpuOptions options_;
   Told no_partition_;                           // containers that have none

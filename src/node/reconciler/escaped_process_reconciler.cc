@@ -35,17 +35,17 @@ std::string MoveBack(os::Fs& root, const cgroup::Stray& stray, const std::vector
 /// Known by what the runtime says, not by their groups: these may be gone.
 std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() const {
   std::vector<Of> out;
-  const cgroup_manager::GroupTable& table = parts_.groups.table();
-  for (const auto& [uid, statuses] : parts_.records.all()) {
-    const auto managed = parts_.pods.find(uid);
-    if (managed == parts_.pods.end() || (!managed->second.claimed && !table.pods().contains(uid))) continue;
+  const cgroup_manager::GroupTable& table = groups_.table();
+  for (const auto& [uid, statuses] : pods_.statuses().all()) {
+    const auto managed = pods_.pods().find(uid);
+    if (managed == pods_.pods().end() || (!managed->second.claimed && !table.pods().contains(uid))) continue;
     for (const auto& [container, status] : statuses) {
       if (status.state != runtime::ContainerState::kRunning) continue;
       std::string path = table.ContainerPathOf(managed->second.pod, container);
-      if (!parts_.groups.site().owns_containers() && !table.containers().contains(path)) continue;
-      std::vector<std::string> dirs = parts_.tree.Dirs(path).dirs;
+      if (!groups_.site().owns_containers() && !table.containers().contains(path)) continue;
+      std::vector<std::string> dirs = groups_.site().tree().Dirs(path).dirs;
       if (dirs.empty()) continue;  // only played
-      cgroup::Home home{.path = parts_.groups.site().names().FromTop(path), .main_pid = status.pid};
+      cgroup::Home home{.path = groups_.site().names().FromTop(path), .main_pid = status.pid};
       out.push_back({.path = std::move(path),
                      .uid = uid,
                      .container = container,
@@ -75,19 +75,19 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
   const auto shared = std::make_shared<const std::vector<Of>>(std::move(of));
   // A thread of any of them may get onto CPUs that a container has for itself.
   const cgroup::Threads threads =
-      TakenCpus(parts_.allocations.ledger()).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
+      TakenCpus(allocations_.ledger()).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
   event_loop::Submit<std::vector<Seen>>(
-      parts_.executor, "strays",
-      [shared, threads, layout = parts_.tree.layout(), before = seen_,
-       may_move = parts_.groups.site().owns_containers()] {
+      executor_, "strays",
+      [shared, threads, layout = groups_.site().tree().layout(), before = seen_,
+       may_move = groups_.site().owns_containers()] {
         return LookAndReturn(layout, *shared, threads, before, may_move);
       },
       [this, alive = std::weak_ptr(alive_), shared, take](const Result<std::vector<Seen>>& seen) {
         if (alive.expired()) return;
         if (!seen && !failed_)
-          parts_.events.Warning("StrayLookFailed", parts_.ObjectOfNode(),
-                                "processes that leave their container's cpuset are not noticed: " +
-                                    seen.error().message + "; tried again");
+          events_.Warning("StrayLookFailed", allocations_.ObjectOfNode(),
+                          "processes that leave their container's cpuset are not noticed: " + seen.error().message +
+                              "; tried again");
         failed_ = !seen;
         (this->*take)(*shared, seen ? *seen : std::vector<Seen>());
       });
@@ -130,14 +130,14 @@ void EscapedProcessReconciler::Take(const std::vector<Of>& of, const std::vector
     told.insert(of[home].path);
   }
   told_ = std::move(told);
-  if (!homeless_.empty()) parts_.agenda.WakeNow();
+  if (!homeless_.empty()) pods_.agenda().WakeNow();
 }
 
 /// The same container, and nobody has begun to end it.
 bool EscapedProcessReconciler::StillRuns(const Of& of) const {
-  const auto managed = parts_.pods.find(of.uid);
-  const auto statuses = parts_.records.all().find(of.uid);
-  if (managed == parts_.pods.end() || statuses == parts_.records.all().end()) return false;
+  const auto managed = pods_.pods().find(of.uid);
+  const auto statuses = pods_.statuses().all().find(of.uid);
+  if (managed == pods_.pods().end() || statuses == pods_.statuses().all().end()) return false;
   const auto status = statuses->second.find(of.container);
   return managed->second.claimed && managed->second.Is<pods::Admitted>() && status != statuses->second.end() &&
          status->second.id == of.id && status->second.state == runtime::ContainerState::kRunning;
@@ -149,8 +149,8 @@ void EscapedProcessReconciler::Work(os::MonoTime now) {
     Of& of = entry->second;
     if (StillRuns(of)) {
       if (!MakeGroups(of, now)) continue;
-    } else if (const auto pod = parts_.pods.find(of.uid); pod != parts_.pods.end()) {
-      parts_.groups.pod_groups().GiveUp(pod->second.pod, of.container);
+    } else if (const auto pod = pods_.pods().find(of.uid); pod != pods_.pods().end()) {
+      groups_.pod_groups().GiveUp(pod->second.pod, of.container);
     }
     homeless_.erase(entry);
   }
@@ -158,33 +158,32 @@ void EscapedProcessReconciler::Work(os::MonoTime now) {
 
 /// False: systemd is being asked. What was made is kept until the strays are in it.
 bool EscapedProcessReconciler::MakeGroups(Of& of, os::MonoTime now) {
-  const Pod& pod = parts_.pods.find(of.uid)->second.pod;
+  const Pod& pod = pods_.pods().find(of.uid)->second.pod;
   const pods::FoundContainer found = pods::FindContainer(pod, of.container);
   if (found.container == nullptr) return true;
-  auto dirs = parts_.groups.pod_groups().MakeContainer(pod, *found.container, parts_.allocations.ledger());
+  auto dirs = groups_.pod_groups().MakeContainer(pod, *found.container, allocations_.ledger());
   if (dirs) {
     of.dirs = std::move(dirs->dirs);
     Submit({of}, &EscapedProcessReconciler::TakeMoved);
     return true;
   }
-  if (parts_.groups.site().IsUnderWay(dirs.error())) {
-    parts_.agenda.WakeAt(now + kLookAfterMaking);
+  if (groups_.site().IsUnderWay(dirs.error())) {
+    pods_.agenda().WakeAt(now + kLookAfterMaking);
     return false;
   }
   if (told_.insert(of.path).second)
-    parts_.events.Warning(
-        "StrayProcess", pods::ObjectOf(pod),
-        fmt::format("container {}: all its processes had left its cgroup, which is gone and cannot be "
-                    "made again to move them back: {}; tried again",
-                    of.container, dirs.error().message));
+    events_.Warning("StrayProcess", pods::ObjectOf(pod),
+                    fmt::format("container {}: all its processes had left its cgroup, which is gone and cannot be "
+                                "made again to move them back: {}; tried again",
+                                of.container, dirs.error().message));
   return true;
 }
 
 void EscapedProcessReconciler::TakeMoved(const std::vector<Of>& of, const std::vector<Seen>& seen) {
   const Of& home = of.front();
   if (StillRuns(home)) {  // else its end, or its next start, lets go
-    const auto pod = parts_.pods.find(home.uid);
-    parts_.groups.pod_groups().LetGo(pod->second.pod, home.container);
+    const auto pod = pods_.pods().find(home.uid);
+    groups_.pod_groups().LetGo(pod->second.pod, home.container);
   }
   std::vector<const Seen*> moved;
   for (const Seen& one : seen)
@@ -196,11 +195,11 @@ void EscapedProcessReconciler::TakeMoved(const std::vector<Of>& of, const std::v
 }
 
 void EscapedProcessReconciler::Tell(const Of& of, const Seen& first, std::size_t others) {
-  const auto pod = parts_.pods.find(of.uid);
+  const auto pod = pods_.pods().find(of.uid);
   const std::string more = others == 0 ? "" : fmt::format(" (and {} more)", others);
-  parts_.events.Warning("StrayProcess", pod == parts_.pods.end() ? "pod/" + of.uid : pods::ObjectOf(pod->second.pod),
-                        fmt::format("container {}: its {}{} had left for the cpuset {}; {}", of.container,
-                                    cgroup::NameOf(first.stray), more, Printable(first.stray.cpuset), first.outcome));
+  events_.Warning("StrayProcess", pod == pods_.pods().end() ? "pod/" + of.uid : pods::ObjectOf(pod->second.pod),
+                  fmt::format("container {}: its {}{} had left for the cpuset {}; {}", of.container,
+                              cgroup::NameOf(first.stray), more, Printable(first.stray.cpuset), first.outcome));
 }
 
 }  // namespace berth::reconciler

@@ -10,15 +10,21 @@
 #include <vector>
 
 #include "host/cgroup/escaped_processes.h"
+#include "host/event_loop/executor.h"
 #include "host/os/clock.h"
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
 /// Thread: the loop's only; a worker looks and moves, for both take longer the more processes there are.
 class EscapedProcessReconciler {
  public:
-  explicit EscapedProcessReconciler(const pods::Parts& parts) : parts_(parts) {}
+  explicit EscapedProcessReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups,
+                                    pods::PodTable& pods, events::EventLog& events, event_loop::Executor& executor)
+      : allocations_(allocations), groups_(groups), pods_(pods), events_(events), executor_(executor) {}
 
   /// Begins a look, unless one is under way. What is astray at two looks in a row is moved back into its container's
   /// groups; where a runtime makes these, a container may have its reasons, and it is only reported. Groups that are
@@ -54,7 +60,11 @@ class EscapedProcessReconciler {
   bool MakeGroups(Of& of, os::MonoTime now);
   void Tell(const Of& of, const Seen& first, std::size_t others);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  events::EventLog& events_;
+  event_loop::Executor& executor_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool looking_ = false;
   bool failed_ = false;                 // the last look, and that was told

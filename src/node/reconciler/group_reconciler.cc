@@ -8,64 +8,63 @@
 namespace berth::reconciler {
 
 void GroupReconciler::LookForForeignGroups() {
-  if (!parts_.groups.site().owns_pods()) return;  // they are the kubelet's
-  const auto foreign = parts_.groups.discovery().FindForeign();
-  if (!foreign) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), foreign.error().message);
+  if (!groups_.site().owns_pods()) return;  // they are the kubelet's
+  const auto foreign = groups_.discovery().FindForeign();
+  if (!foreign) return events_.Warning("FailedCgroupUpdate", allocations_.ObjectOfNode(), foreign.error().message);
   std::erase_if(foreign_groups_,
                 [&](const std::string& path) { return std::ranges::find(*foreign, path) == foreign->end(); });
   for (const std::string& path : *foreign) {
     if (adopt_unknown_)
       TakeOver(path);
     else if (foreign_groups_.insert(path).second)
-      parts_.events.Warning(
-          "UnknownGroup", "cgroup/" + path,
-          "Berth did not make this group and leaves it alone; it may use every CPU of the group above");
+      events_.Warning("UnknownGroup", "cgroup/" + path,
+                      "Berth did not make this group and leaves it alone; it may use every CPU of the group above");
   }
 }
 
 void GroupReconciler::TakeOver(const std::string& path) {
-  if (auto taken = parts_.groups.discovery().TakeOver(path); !taken)
-    return parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, taken.error().message);
-  parts_.events.Warning("UnknownGroup", "cgroup/" + path,
-                        "Berth did not make this group; its containers are kept in the shared pool from now on");
+  if (auto taken = groups_.discovery().TakeOver(path); !taken)
+    return events_.Warning("FailedCgroupUpdate", "cgroup/" + path, taken.error().message);
+  events_.Warning("UnknownGroup", "cgroup/" + path,
+                  "Berth did not make this group; its containers are kept in the shared pool from now on");
   pool_.Changed();
 }
 
 /// A group that is there at two looks is no container of ours that is just being made.
 void GroupReconciler::LookForForeignContainers() {
-  if (!parts_.groups.site().owns_pods()) return;
-  const auto unknown = parts_.groups.runtime_groups().FindUnknown(parts_.allocations.ledger());
-  if (!unknown) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), unknown.error().message);
+  if (!groups_.site().owns_pods()) return;
+  const auto unknown = groups_.runtime_groups().FindUnknown(allocations_.ledger());
+  if (!unknown) return events_.Warning("FailedCgroupUpdate", allocations_.ObjectOfNode(), unknown.error().message);
   std::map<std::string, bool> seen;
   for (const auto& [path, uid] : *unknown) {
-    const auto pod = parts_.pods.find(uid);
-    const bool settled = pod != parts_.pods.end() && pod->second.lifecycle && !pod->second.lifecycle->creating();
+    const auto pod = pods_.pods().find(uid);
+    const bool settled = pod != pods_.pods().end() && pod->second.lifecycle && !pod->second.lifecycle->creating();
     const auto before = foreign_containers_.find(path);
     bool& reported = seen[path];
     reported = before != foreign_containers_.end() && before->second;
     if (reported || !settled || before == foreign_containers_.end()) continue;
     reported = true;
-    parts_.events.Warning("UnknownContainer", "cgroup/" + path,
-                          fmt::format("no container of {} that Berth made, though in its group; it is left alone, on "
-                                      "the CPUs of that pod at most, until the pod ends",
-                                      pods::ObjectOf(pod->second.pod)));
+    events_.Warning("UnknownContainer", "cgroup/" + path,
+                    fmt::format("no container of {} that Berth made, though in its group; it is left alone, on "
+                                "the CPUs of that pod at most, until the pod ends",
+                                pods::ObjectOf(pod->second.pod)));
   }
   foreign_containers_ = std::move(seen);
 }
 
 void GroupReconciler::RemoveUnused() {
-  const std::map<std::string, std::string> groups = parts_.groups.table().pods();
+  const std::map<std::string, std::string> groups = groups_.table().pods();
   std::erase_if(stuck_, [&](const std::string& path) {
     return std::ranges::none_of(groups, [&](const auto& group) { return group.second == path; });
   });
   for (const auto& [uid, path] : groups) {
-    if (parts_.pods.contains(uid) || stuck_.contains(path)) continue;
+    if (pods_.pods().contains(uid) || stuck_.contains(path)) continue;
     Pod pod;
     pod.uid = uid;
-    const auto removed = parts_.groups.pod_groups().Remove(pod);
+    const auto removed = groups_.pod_groups().Remove(pod);
     if (removed ? *removed : removed.error().code == Code::kBusy) continue;
     stuck_.insert(path);
-    parts_.events.Warning(
+    events_.Warning(
         "UnknownGroup", "cgroup/" + path,
         removed ? "processes run here that Berth did not start; they are left alone" : removed.error().message);
   }

@@ -7,8 +7,11 @@
 #include <set>
 #include <string>
 
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
 #include "node/reconciler/pool_reconciler.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
@@ -17,8 +20,14 @@ class GroupReconciler {
  public:
   /// `pool` outlives this. `adopt_unknown`: keep groups of pods that Berth did not make in the shared pool, instead of
   /// reporting them only.
-  GroupReconciler(const pods::Parts& parts, PoolReconciler& pool, bool adopt_unknown)
-      : parts_(parts), pool_(pool), adopt_unknown_(adopt_unknown) {}
+  GroupReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
+                  events::EventLog& events, PoolReconciler& pool, bool adopt_unknown)
+      : allocations_(allocations),
+        groups_(groups),
+        pods_(pods),
+        events_(events),
+        pool_(pool),
+        adopt_unknown_(adopt_unknown) {}
 
   void SetAdoptUnknown(bool adopt) { adopt_unknown_ = adopt; }
   /// Groups of pods in our tree that Berth did not make.
@@ -32,7 +41,10 @@ class GroupReconciler {
  private:
   void TakeOver(const std::string& path);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  events::EventLog& events_;
   PoolReconciler& pool_;
   bool adopt_unknown_;
   std::set<std::string> stuck_;                     // paths of unused groups that cannot be removed

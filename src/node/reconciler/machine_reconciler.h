@@ -11,11 +11,14 @@
 #include "allocator/engine.h"
 #include "base/id_set.h"
 #include "base/result.h"
+#include "host/event_loop/executor.h"
 #include "host/os/clock.h"
+#include "node/cgroup_manager/enforcer.h"
 #include "node/ledger/adopt.h"
-#include "node/pods/parts.h"
+#include "node/ledger/node_allocations.h"
 #include "node/reconciler/pool_reconciler.h"
 #include "node/reconciler/value_reconciler.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
@@ -40,8 +43,17 @@ struct MachineOptions {
 class MachineReconciler {
  public:
   /// `pool` and `values` outlive this.
-  MachineReconciler(const pods::Parts& parts, PoolReconciler& pool, ValueReconciler& values, MachineOptions options)
-      : parts_(parts), pool_(pool), values_(values), options_(std::move(options)) {}
+  MachineReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, events::EventLog& events,
+                    const os::Clock& clock, event_loop::Executor& executor, PoolReconciler& pool,
+                    ValueReconciler& values, MachineOptions options)
+      : allocations_(allocations),
+        groups_(groups),
+        events_(events),
+        clock_(clock),
+        executor_(executor),
+        pool_(pool),
+        values_(values),
+        options_(std::move(options)) {}
 
   /// Looks, if it is time for it. Requires: the CPUs that are online were taken in.
   void Check(os::MonoTime now);
@@ -55,7 +67,11 @@ class MachineReconciler {
   void Follow();
   void PutInForce(const allocator::Node& before, const std::vector<ledger::AdoptionNote>& lost);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  events::EventLog& events_;
+  const os::Clock& clock_;
+  event_loop::Executor& executor_;
   PoolReconciler& pool_;
   ValueReconciler& values_;
   MachineOptions options_;

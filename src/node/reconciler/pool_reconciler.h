@@ -9,15 +9,21 @@
 
 #include "base/result.h"
 #include "host/os/clock.h"
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
 #include "node/reconciler/pool_state.h"
+#include "runtime/lifecycle/runtime.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
 /// Thread: the loop's only.
 class PoolReconciler {
  public:
-  explicit PoolReconciler(const pods::Parts& parts) : parts_(parts) {}
+  explicit PoolReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
+                          runtime::Runtime& runtime, events::EventLog& events)
+      : allocations_(allocations), groups_(groups), pods_(pods), runtime_(runtime), events_(events) {}
 
   /// The kernel's cpusets may differ from the ledger: they are written at the next Apply, whatever failed before.
   void Changed();
@@ -51,7 +57,11 @@ class PoolReconciler {
   Result<bool> PutInForce(const os::Slice& slice);
   Result<void> TellMixed(const Ledger& ledger);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  runtime::Runtime& runtime_;
+  events::EventLog& events_;
   PoolState state_;
   std::optional<CpuSet> told_;  // what the file for mixed containers says; nullopt: nothing of this berthd's
 };

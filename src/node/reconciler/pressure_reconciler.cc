@@ -20,14 +20,14 @@ bool Goes(const pods::ManagedPod& managed) {
 
 Result<void> PressureReconciler::Begin() {
   BERTH_TRY(Eviction eviction,
-            Eviction::Make(parts_.allocations.node().config(), parts_.groups, parts_.options.eviction_ignores_cache));
+            Eviction::Make(allocations_.node().config(), groups_, pods_.options().eviction_ignores_cache));
   eviction_.emplace(std::move(eviction));
   return {};
 }
 
 std::string PressureReconciler::WhyNotAdmit(const Pod& pod) const {
   std::string why = eviction_ ? eviction_->WhyNotAdmit(pod) : "";
-  if (!why.empty()) parts_.agenda.WakeAt(next_);
+  if (!why.empty()) pods_.agenda().WakeAt(next_);
   return why;
 }
 
@@ -36,7 +36,7 @@ void PressureReconciler::Check(os::MonoTime now) {
   next_ = now + kLookPeriod;
   std::vector<const Pod*> candidates;
   bool going = false;
-  for (const auto& [uid, managed] : parts_.pods) {
+  for (const auto& [uid, managed] : pods_.pods()) {
     going = going || Goes(managed);
     if (managed.lifecycle && managed.claimed && managed.Is<pods::Admitted>()) candidates.push_back(&managed.pod);
   }
@@ -54,24 +54,24 @@ void PressureReconciler::Check(os::MonoTime now) {
 }
 
 void PressureReconciler::Report(std::string_view what, bool before, bool now) {
-  const std::string node = parts_.ObjectOfNode();
+  const std::string node = allocations_.ObjectOfNode();
   if (now && !before)
-    parts_.events.Warning(fmt::format("NodeHas{}Pressure", what), node, fmt::format("{}Pressure began", what));
+    events_.Warning(fmt::format("NodeHas{}Pressure", what), node, fmt::format("{}Pressure began", what));
   if (before && !now)
-    parts_.events.Normal(fmt::format("NodeHasNo{}Pressure", what), node, fmt::format("{}Pressure is over", what));
+    events_.Normal(fmt::format("NodeHasNo{}Pressure", what), node, fmt::format("{}Pressure is over", what));
 }
 
 void PressureReconciler::Evict(const EvictionLook& look, os::MonoTime now) {
   const eviction::Met& met = *look.met;
-  parts_.events.Warning("EvictionThresholdMet", parts_.ObjectOfNode(),
-                        fmt::format("Attempting to reclaim {}: {} is {}, threshold {}{}",
-                                    eviction::Resource(met.threshold.signal), eviction::Name(met.threshold.signal),
-                                    met.available, met.least, look.victim ? "" : "; no pod can help"));
-  const auto found = look.victim ? parts_.pods.find(look.victim->uid) : parts_.pods.end();
-  if (found == parts_.pods.end()) return;
+  events_.Warning("EvictionThresholdMet", allocations_.ObjectOfNode(),
+                  fmt::format("Attempting to reclaim {}: {} is {}, threshold {}{}",
+                              eviction::Resource(met.threshold.signal), eviction::Name(met.threshold.signal),
+                              met.available, met.least, look.victim ? "" : "; no pod can help"));
+  const auto found = look.victim ? pods_.pods().find(look.victim->uid) : pods_.pods().end();
+  if (found == pods_.pods().end()) return;
   pods::ManagedPod& managed = found->second;
   pods::Evict(managed, look.victim->message, look.victim->grace, now);
-  parts_.events.Warning(std::string(pods::kEvictedReason), pods::ObjectOf(managed.pod), look.victim->message);
+  events_.Warning(std::string(pods::kEvictedReason), pods::ObjectOf(managed.pod), look.victim->message);
   next_ = now + kWhileOneGoes;
 }
 

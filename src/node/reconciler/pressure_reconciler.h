@@ -7,15 +7,20 @@
 #include <string>
 #include <string_view>
 
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
 #include "node/reconciler/eviction_look.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
 /// Thread: the loop's only.
 class PressureReconciler {
  public:
-  explicit PressureReconciler(const pods::Parts& parts) : parts_(parts) {}
+  explicit PressureReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups,
+                              pods::PodTable& pods, events::EventLog& events)
+      : allocations_(allocations), groups_(groups), pods_(pods), events_(events) {}
 
   /// At the start, once groups are there. Errors: kInvalid naming the setting.
   Result<void> Begin();
@@ -34,7 +39,10 @@ class PressureReconciler {
   void Report(std::string_view what, bool before, bool now);
   void Evict(const EvictionLook& look, os::MonoTime now);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  events::EventLog& events_;
   std::optional<Eviction> eviction_;  // from Begin on
   os::MonoTime next_{};
 };

@@ -6,7 +6,7 @@ namespace berth::reconciler {
 
 Result<void> Reconciler::Begin(os::MonoTime now) {
   cpus_.Begin(now);
-  if (!parts_.groups.site().owns_pods()) return {};  // whoever does looks after everything else
+  if (!site_.owns_pods()) return {};  // whoever does looks after everything else
   groups_.LookForForeignGroups();
   values_.FindBehind();
   values_.LimitAllPods();

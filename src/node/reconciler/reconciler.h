@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "host/event_loop/executor.h"
 #include "host/os/clock.h"
 #include "host/os/write_watch.h"
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
 #include "node/reconciler/cpu_reconciler.h"
 #include "node/reconciler/escaped_process_reconciler.h"
 #include "node/reconciler/group_reconciler.h"
@@ -16,21 +19,33 @@
 #include "node/reconciler/pool_reconciler.h"
 #include "node/reconciler/pressure_reconciler.h"
 #include "node/reconciler/value_reconciler.h"
+#include "runtime/lifecycle/runtime.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
+
+struct ReconcilerOptions {
+  CpuOptions cpus;
+  MachineOptions machine;
+  /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
+  bool adopt_unknown = false;
+};
 
 /// The parts of the component, joined. Thread: the loop's only.
 class Reconciler {
  public:
-  Reconciler(const pods::Parts& parts, CpuOptions cpu_options, MachineOptions machine_options, bool adopt_unknown)
-      : parts_(parts),
-        pool_(parts),
-        cpus_(parts, pool_, std::move(cpu_options)),
-        values_(parts),
-        machine_(parts, pool_, values_, std::move(machine_options)),
-        groups_(parts, pool_, adopt_unknown),
-        pressure_(parts),
-        escaped_(parts) {}
+  /// All of the first line outlive this.
+  Reconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
+             runtime::Runtime& runtime, events::EventLog& events, const os::Clock& clock,
+             event_loop::Executor& executor, ReconcilerOptions options)
+      : site_(groups.site()),
+        pool_(allocations, groups, pods, runtime, events),
+        cpus_(allocations, groups, events, clock, pool_, std::move(options.cpus)),
+        values_(allocations, groups, pods, events),
+        machine_(allocations, groups, events, clock, executor, pool_, values_, std::move(options.machine)),
+        groups_(allocations, groups, pods, events, pool_, options.adopt_unknown),
+        pressure_(allocations, groups, pods, events),
+        escaped_(allocations, groups, pods, events, executor) {}
 
   /// At the start, once groups are known. Errors: of settings.
   Result<void> Begin(os::MonoTime now);
@@ -55,7 +70,7 @@ class Reconciler {
   const PressureReconciler& pressure() const { return pressure_; }
 
  private:
-  pods::Parts parts_;
+  const cgroup_manager::Site& site_;
   PoolReconciler pool_;
   CpuReconciler cpus_;
   ValueReconciler values_;

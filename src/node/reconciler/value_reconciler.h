@@ -11,14 +11,19 @@
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "node/cgroup_manager/cpusets.h"
-#include "node/pods/parts.h"
+#include "node/cgroup_manager/enforcer.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::reconciler {
 
 /// Thread: the loop's only.
 class ValueReconciler {
  public:
-  explicit ValueReconciler(const pods::Parts& parts) : parts_(parts) {}
+  explicit ValueReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
+                           events::EventLog& events)
+      : allocations_(allocations), groups_(groups), pods_(pods), events_(events) {}
 
   /// At the start: values of pods that the ledger has may follow from other settings than these. What differs then is
   /// written, and what these settings do not write is given back; it is nobody's edit.
@@ -56,7 +61,10 @@ class ValueReconciler {
   void Tell(const std::vector<cgroup_manager::Repaired>& repairs);
   void Report(const Result<void>& done);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  events::EventLog& events_;
   std::string limit_problem_;
   std::set<std::string> retold_;  // groups that systemd wrote to since the last look
   std::optional<Look> look_;

@@ -61,65 +61,62 @@ Pod PodFromRecord(const PodRecord& record) {
 
 void StartupRecovery::TakeLedger(const std::optional<checkpoint::Saved>& saved, const ThisBoot& boot,
                                  const std::vector<runtime::ContainerStatus>& statuses) {
-  if (!saved && !parts_.groups.site().owns_pods())  // the runtime says what there is when it is joined
-    return parts_.allocations.Open(parts_.allocations.node().EmptyLedger(), false);
+  if (!saved && !groups_.site().owns_pods())  // the runtime says what there is when it is joined
+    return allocations_.Open(allocations_.node().EmptyLedger(), false);
   if (!saved) return MakeLedgerAnew(statuses);
-  const std::string object = parts_.ObjectOfNode();
+  const std::string object = allocations_.ObjectOfNode();
   const bool rebooted = !saved->boot_id.empty() && saved->boot_id != boot.boot_id;
-  if (rebooted)
-    parts_.events.Normal("Rebooted", object, "the node was booted since berthd ran last; pods keep their places");
+  if (rebooted) events_.Normal("Rebooted", object, "the node was booted since berthd ran last; pods keep their places");
   if (!saved->machine_fingerprint.empty() && saved->machine_fingerprint != boot.machine_fingerprint)
-    parts_.events.Warning("MachineChanged", object,
-                          "CPUs, nodes or memory are not what they were when berthd ran last");
-  ledger::Adoption adoption = ledger::Adopt(parts_.allocations.node(), saved->ledger,
-                                            rebooted ? ledger::Since::kReboot : ledger::Since::kSameBoot);
+    events_.Warning("MachineChanged", object, "CPUs, nodes or memory are not what they were when berthd ran last");
+  ledger::Adoption adoption =
+      ledger::Adopt(allocations_.node(), saved->ledger, rebooted ? ledger::Since::kReboot : ledger::Since::kSameBoot);
   for (ledger::AdoptionNote& note : adoption.notes)
-    parts_.events.Warning("LedgerAdapted", note.pod.empty() ? object : "pod/" + note.pod, std::move(note.text));
+    events_.Warning("LedgerAdapted", note.pod.empty() ? object : "pod/" + note.pod, std::move(note.text));
   const bool changed = adoption.ledger != saved->ledger;
-  parts_.allocations.Open(std::move(adoption.ledger), changed);
+  allocations_.Open(std::move(adoption.ledger), changed);
 }
 
 void StartupRecovery::MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statuses) {
-  const std::string object = parts_.ObjectOfNode();
-  auto running = cgroup::ObserveRunning(parts_.tree, parts_.groups.site().names());
-  if (!running) parts_.events.Warning("LedgerRebuilt", object, "cannot see what runs: " + running.error().message);
-  if (running && !parts_.groups.site().owns_containers()) NameByIds(*running, statuses);
-  const auto own = parts_.tree.ReadCpus(parts_.groups.site().names().Own());
+  const std::string object = allocations_.ObjectOfNode();
+  auto running = cgroup::ObserveRunning(groups_.site().tree(), groups_.site().names());
+  if (!running) events_.Warning("LedgerRebuilt", object, "cannot see what runs: " + running.error().message);
+  if (running && !groups_.site().owns_containers()) NameByIds(*running, statuses);
+  const auto own = groups_.site().tree().ReadCpus(groups_.site().names().Own());
   checkpoint::LedgerImport made =
-      checkpoint::RebuildLedger(parts_.allocations.node().EmptyLedger(), parts_.allocations.node().reserved_cpus(),
+      checkpoint::RebuildLedger(allocations_.node().EmptyLedger(), allocations_.node().reserved_cpus(),
                                 own ? *own : CpuSet(), running ? *std::move(running) : std::vector<RunningGroup>());
   for (const runtime::ContainerStatus& status : statuses)
     if (const auto record = made.ledger.pods.find(status.pod_uid); record != made.ledger.pods.end())
       NameByLog(record->second, status);
   const std::size_t pods = made.ledger.pods.size();
-  parts_.allocations.Open(std::move(made.ledger), pods > 0);
+  allocations_.Open(std::move(made.ledger), pods > 0);
   if (pods == 0) return;
-  parts_.events.Warning(
-      "LedgerRebuilt", object,
-      fmt::format("no ledger could be used; it was made anew from what runs ({} pods), and memory and "
-                  "devices are not booked before the pods' manifests are read",
-                  pods));
-  for (std::string& note : made.notes) parts_.events.Warning("LedgerRebuilt", object, std::move(note));
+  events_.Warning("LedgerRebuilt", object,
+                  fmt::format("no ledger could be used; it was made anew from what runs ({} pods), and memory and "
+                              "devices are not booked before the pods' manifests are read",
+                              pods));
+  for (std::string& note : made.notes) events_.Warning("LedgerRebuilt", object, std::move(note));
 }
 
 /// An ending that an earlier berthd began goes on: it is not taken back.
 pods::ManagedPod& StartupRecovery::AddUnclaimed(Pod pod, os::MonoTime now) {
   pods::ManagedPod managed;
-  const pods::PodCheckpoint* const life = parts_.checkpoints.Find(pod.uid);
+  const pods::PodCheckpoint* const life = pods_.checkpoints().Find(pod.uid);
   if (life != nullptr) pods::Complete(pod, *life);
   managed.lifecycle.emplace(pod);
   managed.stage = pods::Admitted{.at = life != nullptr ? life->admitted_at : ""};
   if (life != nullptr && life->evicted) managed.Move(pods::pod_event::Evict{*life->evicted});
   const std::string uid = pod.uid;
   managed.pod = std::move(pod);
-  parts_.Recover(managed, now);
+  pods_.RestoreLifecycle(managed, now);
   if (life != nullptr && life->ending) pods::End(managed, now);
-  return parts_.pods.insert_or_assign(uid, std::move(managed)).first->second;
+  return pods_.pods().insert_or_assign(uid, std::move(managed)).first->second;
 }
 
 /// As an earlier berthd kept it; 0: nothing is kept.
 int StartupRecovery::LastAttempt(const std::string& uid, std::string_view container) const {
-  const pods::PodCheckpoint* const life = parts_.checkpoints.Find(uid);
+  const pods::PodCheckpoint* const life = pods_.checkpoints().Find(uid);
   if (life == nullptr) return 0;
   const auto found = std::ranges::find(life->times.containers, container, &runtime::LifecycleTimes::Of::container);
   return found == life->times.containers.end() ? 0 : std::max(found->attempt, 0);
@@ -129,14 +126,14 @@ int StartupRecovery::LastAttempt(const std::string& uid, std::string_view contai
 /// Their ends could not be told, so they are taken for ended, and their processes are ended before the next start,
 /// which counts as a restart.
 void StartupRecovery::TakeLost() {
-  if (!parts_.groups.site().owns_containers()) return;
-  for (const auto& [uid, record] : parts_.allocations.ledger().pods) {
+  if (!groups_.site().owns_containers()) return;
+  for (const auto& [uid, record] : allocations_.ledger().pods) {
     if (record.partial) continue;
     const Pod pod = PodFromRecord(record);
     for (const Placement& placement : record.placements) {
-      const auto known = parts_.records.all().find(uid);
-      if (known != parts_.records.all().end() && known->second.contains(placement.container)) continue;
-      const auto pids = parts_.tree.Pids(parts_.groups.table().ContainerPathOf(pod, placement.container));
+      const auto known = pods_.statuses().all().find(uid);
+      if (known != pods_.statuses().all().end() && known->second.contains(placement.container)) continue;
+      const auto pids = groups_.site().tree().Pids(groups_.table().ContainerPathOf(pod, placement.container));
       if (!pids || pids->empty()) continue;
       runtime::ContainerStatus lost;
       lost.id = fmt::format("{}.{}.lost", uid, placement.container);
@@ -144,22 +141,22 @@ void StartupRecovery::TakeLost() {
       lost.container = placement.container;
       lost.attempt = LastAttempt(uid, placement.container);
       lost.message = "its record in the run directory is gone";
-      lost.finished_at = os::FormatTime(parts_.clock.Wall());
-      parts_.records.Take(lost);
-      parts_.events.Warning("ContainerLost", pods::ObjectOf(pod),
-                            fmt::format("container {} runs, but {}: its processes are ended, and it starts anew if its "
-                                        "restart policy says so",
-                                        placement.container, lost.message));
+      lost.finished_at = os::FormatTime(clock_.Wall());
+      pods_.statuses().Take(lost);
+      events_.Warning("ContainerLost", pods::ObjectOf(pod),
+                      fmt::format("container {} runs, but {}: its processes are ended, and it starts anew if its "
+                                  "restart policy says so",
+                                  placement.container, lost.message));
     }
   }
 }
 
 void StartupRecovery::TakeRunning(const std::vector<runtime::ContainerStatus>& statuses, os::MonoTime now) {
-  for (const runtime::ContainerStatus& status : statuses) parts_.records.Take(status);
+  for (const runtime::ContainerStatus& status : statuses) pods_.statuses().Take(status);
   TakeLost();
-  for (const auto& [uid, record] : parts_.allocations.ledger().pods) AddRecorded(record, now);
-  for (const auto& [uid, containers] : parts_.records.all()) {
-    if (!parts_.records.RunsSomething(uid) || parts_.pods.contains(uid)) continue;
+  for (const auto& [uid, record] : allocations_.ledger().pods) AddRecorded(record, now);
+  for (const auto& [uid, containers] : pods_.statuses().all()) {
+    if (!pods_.statuses().RunsSomething(uid) || pods_.pods().contains(uid)) continue;
     Pod pod;  // runs although the ledger does not know it: taken in by its manifest, or ended
     pod.uid = uid;
     pod.name = uid;
@@ -171,25 +168,24 @@ void StartupRecovery::TakeRunning(const std::vector<runtime::ContainerStatus>& s
 
 /// True for a pod whose containers another program started: the runtime knows none, yet its groups have processes.
 bool StartupRecovery::IsForeign(const PodRecord& record) {
-  if (!record.partial || parts_.records.Knows(record.uid)) return false;
-  const auto path = parts_.groups.table().pods().find(record.uid);
-  if (path == parts_.groups.table().pods().end()) return false;
-  const auto pids = parts_.tree.Pids(path->second);
+  if (!record.partial || pods_.statuses().Knows(record.uid)) return false;
+  const auto path = groups_.table().pods().find(record.uid);
+  if (path == groups_.table().pods().end()) return false;
+  const auto pids = groups_.site().tree().Pids(path->second);
   return !pids || !pids->empty();
 }
 
 /// Groups of the pod with processes, of containers that another runtime than this one has started: a runtime that makes
 /// groups names them by ids, Berth by containers. None while this runtime runs something of the pod.
 std::vector<std::string> StartupRecovery::GroupsOfOtherRuntime(const PodRecord& record) const {
-  const auto pod = parts_.groups.table().pods().find(record.uid);
-  if (record.partial || pod == parts_.groups.table().pods().end() || parts_.records.RunsSomething(record.uid))
-    return {};
+  const auto pod = groups_.table().pods().find(record.uid);
+  if (record.partial || pod == groups_.table().pods().end() || pods_.statuses().RunsSomething(record.uid)) return {};
   std::vector<std::string> out;
-  for (const std::string& group : parts_.tree.Children(pod->second).value_or(std::vector<std::string>())) {
-    const auto name = parts_.groups.site().names().ContainerName(record.uid, group);
+  for (const std::string& group : groups_.site().tree().Children(pod->second).value_or(std::vector<std::string>())) {
+    const auto name = groups_.site().names().ContainerName(record.uid, group);
     const bool named_by_berth = name && FindPlacement(record, *name) != nullptr;
-    if (named_by_berth == parts_.groups.site().owns_containers()) continue;
-    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
+    if (named_by_berth == groups_.site().owns_containers()) continue;
+    const auto pids = groups_.site().tree().Pids(pod->second + "/" + group);
     if (!pids || !pids->empty()) out.push_back(group);
   }
   return out;
@@ -200,58 +196,58 @@ std::vector<std::string> StartupRecovery::GroupsOfOtherRuntime(const PodRecord& 
 void StartupRecovery::EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRecord& record, os::MonoTime now) {
   const std::vector<std::string> groups = GroupsOfOtherRuntime(record);
   if (groups.empty()) return;
-  parts_.events.Warning("ContainerLost", pods::ObjectOf(managed.pod),
-                        fmt::format("processes in its groups ({}) were started by another runtime than the one that "
-                                    "`runtime` names now: they are killed, and the pod is started anew when they ended",
-                                    Join(groups, ", ")));
+  events_.Warning("ContainerLost", pods::ObjectOf(managed.pod),
+                  fmt::format("processes in its groups ({}) were started by another runtime than the one that "
+                              "`runtime` names now: they are killed, and the pod is started anew when they ended",
+                              Join(groups, ", ")));
   if (managed.Is<pods::Admitted>()) pods::End(managed, now);  // one that is evicted, or ends, does so already
 }
 
 void StartupRecovery::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
-  if (!parts_.groups.site().owns_pods()) return managed.Move(pods::pod_event::Watch());
+  if (!groups_.site().owns_pods()) return managed.Move(pods::pod_event::Watch());
   if (!IsForeign(record)) return EndIfOfOtherRuntime(managed, record, now);
   managed.Move(pods::pod_event::Watch{
       {.reason = "ForeignContainers",
        .message = "its containers were started by another program; it keeps its place until they end"}});
   managed.lifecycle.reset();
-  parts_.events.Normal(managed.why().reason, pods::ObjectOf(managed.pod), managed.why().message);
+  events_.Normal(managed.why().reason, pods::ObjectOf(managed.pod), managed.why().message);
 }
 
 void StartupRecovery::EndForeign(os::MonoTime now) {
-  if (!parts_.groups.site().owns_pods()) return;  // the runtime tells
-  for (auto& [uid, managed] : parts_.pods) {
+  if (!groups_.site().owns_pods()) return;  // the runtime tells
+  for (auto& [uid, managed] : pods_.pods()) {
     if (!managed.Is<pods::Foreign>()) continue;
-    const auto record = parts_.allocations.ledger().pods.find(uid);
-    if (record != parts_.allocations.ledger().pods.end() && IsForeign(record->second)) continue;
+    const auto record = allocations_.ledger().pods.find(uid);
+    if (record != allocations_.ledger().pods.end() && IsForeign(record->second)) continue;
     managed.Move(pods::pod_event::Admit());
     managed.lifecycle.emplace(managed.pod);
     pods::End(managed, now);
-    parts_.agenda.WakeAt(now);
+    pods_.agenda().WakeAt(now);
   }
 }
 
 void StartupRecovery::Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime now, Claim claim) {
-  if (!parts_.records.RunsSomething(pod.uid)) return pods::End(managed, now);
-  if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
+  if (!pods_.statuses().RunsSomething(pod.uid)) return pods::End(managed, now);
+  if (now < allocations_.next_try()) return pods_.agenda().WakeAt(allocations_.next_try());
   const auto mems = [&](const std::string& container) {
-    const auto values = parts_.tree.Read(parts_.groups.table().ContainerPathOf(managed.pod, container));
+    const auto values = groups_.site().tree().Read(groups_.table().ContainerPathOf(managed.pod, container));
     return values ? values->mems.value_or(NodeSet()) : NodeSet();
   };
-  Ledger next = parts_.allocations.newest();
+  Ledger next = allocations_.newest();
   const auto record = next.pods.find(pod.uid);
   if (record == next.pods.end()) return;
-  Completion done = CompleteRecord(parts_.allocations.newest_node(), record->second, pod, mems);
+  Completion done = CompleteRecord(allocations_.newest_node(), record->second, pod, mems);
   record->second = std::move(done.record);
   ++next.revision;
-  ledger::Adoption fitted = ledger::Adopt(parts_.allocations.newest_node(), next);  // books the memory
-  CommitFor(parts_, managed, parts_.allocations.ProposeLedger(pods::ObjectOf(pod), std::move(fitted.ledger)),
-            [this, pod, notes = std::move(done.notes), claim = std::move(claim)](pods::ManagedPod& same,
-                                                                                 const Result<void>& saved) {
-              if (!saved) return;  // tried again
-              for (const std::string& note : notes) parts_.events.Warning("LedgerAdapted", pods::ObjectOf(pod), note);
-              if (!same.Is<pods::Ending>()) claim(same, pod, parts_.clock.Now());
-            });
+  ledger::Adoption fitted = ledger::Adopt(allocations_.newest_node(), next);  // books the memory
+  pods_.Commit(allocations_, managed, allocations_.ProposeLedger(pods::ObjectOf(pod), std::move(fitted.ledger)),
+               [this, pod, notes = std::move(done.notes), claim = std::move(claim)](pods::ManagedPod& same,
+                                                                                    const Result<void>& saved) {
+                 if (!saved) return;  // tried again
+                 for (const std::string& note : notes) events_.Warning("LedgerAdapted", pods::ObjectOf(pod), note);
+                 if (!same.Is<pods::Ending>()) claim(same, pod, clock_.Now());
+               });
 }
 
 }  // namespace berth::recovery

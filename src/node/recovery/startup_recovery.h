@@ -10,8 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "host/os/clock.h"
+#include "node/cgroup_manager/enforcer.h"
 #include "node/checkpoint/store.h"
-#include "node/pods/parts.h"
+#include "node/ledger/node_allocations.h"
+#include "node/pods/pod_table.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::recovery {
 
@@ -30,7 +34,9 @@ class StartupRecovery {
   /// Puts a manifest behind a pod, on the loop's thread.
   using Claim = std::function<void(pods::ManagedPod&, const Pod&, os::MonoTime)>;
 
-  explicit StartupRecovery(const pods::Parts& parts) : parts_(parts) {}
+  explicit StartupRecovery(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
+                           events::EventLog& events, const os::Clock& clock)
+      : allocations_(allocations), groups_(groups), pods_(pods), events_(events), clock_(clock) {}
 
   /// Opens the node's allocations: `saved` (nullopt: no ledger) made to fit the node, or anew from what runs.
   /// `statuses`: all that the runtime knows.
@@ -55,7 +61,11 @@ class StartupRecovery {
   std::vector<std::string> GroupsOfOtherRuntime(const PodRecord& record) const;
   void EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRecord& record, os::MonoTime now);
 
-  pods::Parts parts_;
+  ledger::NodeAllocations& allocations_;
+  cgroup_manager::Enforcer& groups_;
+  pods::PodTable& pods_;
+  events::EventLog& events_;
+  const os::Clock& clock_;
 };
 
 }  // namespace berth::recovery
