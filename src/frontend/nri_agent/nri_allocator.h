@@ -35,6 +35,7 @@
 #include "model/kubelet_version.h"
 #include "node/core/node_core.h"
 #include "node/ledger/placement_request.h"
+#include "node/pods/managed_pod.h"
 #include "rpc/nri/handler.h"
 
 namespace berth::nri_agent {

@@ -99,10 +99,10 @@ void NriAllocator::GiveAllBack() {
   const auto again = [this] {
     if (Aside* const state = session_.As<Aside>()) state->holds_places = true;
   };
-  const bool committed = node_.allocations().Commit(*std::move(proposal),
-                                                    [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-                                                      if (alive.lock() && !saved) again();
-                                                    });
+  const bool committed =
+      node_.Commit(*std::move(proposal), [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+        if (alive.lock() && !saved) again();
+      });
   if (!committed) again();
 }
 

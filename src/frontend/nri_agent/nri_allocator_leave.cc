@@ -95,7 +95,7 @@ void NriAllocator::Release(const std::string& uid) {
     tracked_.Know(uid).leave_at = node_.clock().Now() + kLookAgain;  // that is being saved, and may fail
     return;
   }
-  const bool committed = node_.allocations().Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
+  const bool committed = node_.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
     TrackedPod* const pod = tracked_.Find(uid);
     if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
     if (saved) return Forget(uid);

@@ -264,7 +264,7 @@ void NriAllocator::EndLooking() {
   const auto then = [this, number = looking()->number](const Result<void>& saved) {
     if (looking() && looking()->number == number) LookedAt(saved);
   };
-  looking()->saving = node_.allocations().Commit(*std::move(proposal), then);
+  looking()->saving = node_.Commit(*std::move(proposal), then);
   if (!looking()->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
 }
 

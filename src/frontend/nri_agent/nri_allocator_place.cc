@@ -89,8 +89,8 @@ std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::Managed
                                                              Trace* trace) {
   const bool is_new =
       tracked_.Know(managed.pod.uid).decided.insert(name).second && !HasPlacement(managed.pod.uid, name);
-  return node_.allocations().Propose(RequestFor(managed, name, node_.allocations().node(), trace), trace,
-                                     is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
+  return node_.Admit(RequestFor(managed, name, node_.allocations().node(), trace), trace,
+                     is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
 }
 
 void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
@@ -129,7 +129,7 @@ std::string NriAllocator::Unplaced(pods::ManagedPod& managed, const std::string&
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
   const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
   managed.Move(pods::pod_event::Watch{{.reason = reject.reason, .message = reject.message, .details = reject.details}});
-  node_.allocations().CountRejection(reject.reason);
+  node_.CountRejection(reject.reason);
   if (!refused) unplaced_.emplace(managed.pod.uid, name);
   if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
   node_.events().Warning(reject.reason, pods::ObjectOf(managed.pod),
@@ -153,10 +153,9 @@ void NriAllocator::Place(const std::string& uid, const std::string& name, Placed
   if (!node_.allocations().saving() && node_.allocations().durable() &&
       known != node_.allocations().ledger().pods.end() && known->second == record)
     return Saved(uid, name, own, {}, then);
-  const bool committed = node_.allocations().Commit(
-      std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](const Result<void>& saved) {
-        Saved(uid, name, own, saved, then);
-      });
+  const bool committed =
+      node_.Commit(std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](
+                                            const Result<void>& saved) { Saved(uid, name, own, saved, then); });
   if (!committed) {
     const std::string why = node_.allocations().problem();
     return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
@@ -241,7 +240,7 @@ void NriAllocator::TryAgain(const ContainerKey& who) {
     node_.pool().Apply(node_.clock().Now(), {});
     TellLate(who, "had to wait for its place");
   };
-  if (!node_.allocations().Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
+  if (!node_.Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
 }
 
 /// It runs in the shared pool until the ledger can be saved.

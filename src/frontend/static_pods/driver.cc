@@ -167,8 +167,7 @@ void Driver::Ask(ManagedPod& managed, const std::string& container, const std::s
 void Driver::TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now) {
   if (now < node_.allocations().next_try()) return;  // kept a little longer
   auto proposal = node_.allocations().ProposeContainerStart(pod.uid, container);
-  if (proposal && !node_.allocations().Commit(*std::move(proposal), [](const Result<void>&) {}))
-    node_.agenda().WakeAt(now);
+  if (proposal && !node_.Commit(*std::move(proposal), [](const Result<void>&) {})) node_.agenda().WakeAt(now);
 }
 
 bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {

@@ -149,7 +149,7 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
       {.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
        .admitted_at = "",
        .freed = context_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : node_.allocations().freed()}});
-  node_.allocations().CountRejection(reject.reason);
+  node_.CountRejection(reject.reason);
   std::string text = reject.message;
   for (const std::string& detail : reject.details) text += "; " + detail;
   node_.events().Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
@@ -187,7 +187,7 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
 std::variant<ledger::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
                                                                  const allocator::Inputs& inputs, Trace* trace) {
   const ledger::Asked asked = managed.decisions > 1 ? ledger::Asked::kAgain : ledger::Asked::kFirst;
-  auto proposed = node_.allocations().Propose({.pod = managed.pod, .inputs = inputs}, trace, asked);
+  auto proposed = node_.Admit({.pod = managed.pod, .inputs = inputs}, trace, asked);
   const auto* const proposal = std::get_if<ledger::Proposal>(&proposed);
   if (proposal == nullptr || node_.allocations().newest().pods.contains(managed.pod.uid)) return proposed;
   const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));
@@ -332,20 +332,19 @@ void Admission::Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>
 
 /// Nothing of it runs.
 void Admission::GiveBack(ManagedPod& managed, const Error& why) {
-  auto proposal = node_.allocations().ProposeRelease(managed.pod.uid);
-  if (!proposal) return RefusedByPlugin(managed, why);
-  node_.Commit(managed, *std::move(proposal), [this, why](ManagedPod& pod, const Result<void>& saved) {
+  const auto released = [this, why](ManagedPod& pod, const Result<void>& saved) {
     if (!pod.Is<Waiting>()) return;
     if (saved) return RefusedByPlugin(pod, why);
     NotSaved(pod);
-  });
+  };
+  if (!node_.Release(managed, released)) RefusedByPlugin(managed, why);
 }
 
 /// Decided again when a plug-in has registered: it may do better.
 void Admission::RefusedByPlugin(ManagedPod& managed, const Error& why) {
   std::string message = fmt::format("Allocate failed due to {}, which is unexpected", why.message);
   node_.events().Warning("UnexpectedAdmissionError", ObjectOf(managed.pod), message);
-  node_.allocations().CountRejection("UnexpectedAdmissionError");
+  node_.CountRejection("UnexpectedAdmissionError");
   managed.lifecycle.reset();
   managed.Move(pod_event::Reject{{.why = {.reason = "UnexpectedAdmissionError", .message = std::move(message)},
                                   .admitted_at = "",

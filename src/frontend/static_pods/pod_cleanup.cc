@@ -73,15 +73,15 @@ bool PodCleanup::RemoveGroups(ManagedPod& managed) {
 }
 
 void PodCleanup::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
-  auto proposal = node_.allocations().ProposeRelease(managed.pod.uid);
-  if (!proposal) return SetPlaceFree(managed);
+  if (!node_.allocations().newest().pods.contains(managed.pod.uid)) return SetPlaceFree(managed);
   if (now < node_.allocations().next_try()) return node_.agenda().WakeAt(node_.allocations().next_try());
-  node_.Commit(managed, *std::move(proposal), [this](ManagedPod& pod, const Result<void>& saved) {
+  const auto released = [this](ManagedPod& pod, const Result<void>& saved) {
     if (!saved) return;  // tried again
     node_.events().Normal("Released", ObjectOf(pod.pod),
                           "its place is free, the shared pool is " + FormatIds(node_.allocations().SharedCpus()));
     SetPlaceFree(pod);
-  });
+  };
+  node_.Release(managed, released);
 }
 
 void PodCleanup::ForgetRecords(const std::string& uid) {

@@ -54,7 +54,7 @@ std::string Queue::WhoComesFirst(const ManagedPod& managed, const LedgerDelta& a
 
 void Queue::Overtakes(const ManagedPod& managed) {
   line_.Overtakes(managed.pod.uid, node_.allocations().newest());
-  if (size() > 0) node_.allocations().NoteFreed();
+  if (size() > 0) node_.NoteFreed();
 }
 
 void Queue::Number() {
@@ -62,14 +62,14 @@ void Queue::Number() {
     const auto critical = node_.pods().find(uid);
     return critical != node_.pods().end() && critical->second.Is<Waiting>() ? &critical->second.pod : nullptr;
   };
-  if (line_.EndReservations(still_waits)) node_.allocations().NoteFreed();  // who was kept from it
+  if (line_.EndReservations(still_waits)) node_.NoteFreed();  // who was kept from it
   std::vector<ManagedPod*> queue;
   for (auto& [uid, managed] : node_.pods())
     if (QueuePlaceOf(managed) != nullptr) queue.push_back(&managed);
   std::ranges::sort(queue, {}, [](const ManagedPod* pod) { return allocator::OrderInLine(pod->pod, pod->arrival); });
   for (std::size_t i = 0; i < queue.size(); ++i) *QueuePlaceOf(*queue[i]) = static_cast<int>(i) + 1;
   if (!line_.Leads(queue.empty() ? "" : queue.front()->pod.uid, node_.allocations().newest())) return;
-  node_.allocations().NoteFreed();  // who had to stay behind the one before
+  node_.NoteFreed();  // who had to stay behind the one before
   node_.agenda().WakeNow();
 }
 

@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "allocator/engine.h"
@@ -15,13 +17,16 @@
 #include "host/event_loop/executor.h"
 #include "host/os/clock.h"
 #include "host/os/write_watch.h"
+#include "model/decision.h"
 #include "model/defrag.h"
 #include "model/node_conditions.h"
+#include "model/trace.h"
 #include "node/cgroup_manager/enforcer.h"
 #include "node/checkpoint/store.h"
 #include "node/core/held_devices.h"
 #include "node/device_manager/plugins.h"
 #include "node/ledger/node_allocations.h"
+#include "node/ledger/placement_request.h"
 #include "node/pods/device_book.h"
 #include "node/pods/pod_table.h"
 #include "node/reconciler/reconciler.h"
@@ -72,6 +77,35 @@ class Node {
   void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { reconciler_.OnWrites(std::move(writes), now); }
   /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
   void OnGroupsAnswered(os::MonoTime now);
+
+  // ---- places: decided (Admit), then made durable (Commit), then in force (pool); the one way for all front ends ----
+
+  /// Where a pod, or one more container of it, would go. Takes nothing: Commit does, and only as long as nothing else
+  /// was committed since. Errors: none; one that does not fit is an answer.
+  std::variant<ledger::Proposal, Reject> Admit(const ledger::PlacementRequest& request, Trace* trace,
+                                               ledger::Asked asked) {
+    return allocations_.Propose(request, trace, asked);
+  }
+  /// As ledger::NodeAllocations::Commit.
+  [[nodiscard]] bool Commit(ledger::Proposal proposal, ledger::NodeAllocations::Then then) {
+    return allocations_.Commit(std::move(proposal), std::move(then));
+  }
+  /// As pods::PodTable::Commit.
+  template <class Then>
+  void Commit(pods::ManagedPod& managed, ledger::Proposal proposal, Then then) {
+    pods_.Commit(allocations_, managed, std::move(proposal), std::move(then));
+  }
+  /// Gives back all that the pod has; `then` as in Commit. False: it has nothing, and `then` is not called.
+  template <class Then>
+  bool Release(pods::ManagedPod& managed, Then then) {
+    auto proposal = allocations_.ProposeRelease(managed.pod.uid);
+    if (proposal) Commit(managed, *std::move(proposal), std::move(then));
+    return proposal.has_value();
+  }
+  /// A pod was rejected, here or before it came here; `reason` as in its status.
+  void CountRejection(std::string_view reason) { allocations_.CountRejection(reason); }
+  /// Something else than a release may let pods in now, as the end of a reservation does.
+  void NoteFreed() { allocations_.NoteFreed(); }
   /// Takes a running container (or pod) elsewhere on the node: one record in the ledger, then its CPUs, then its
   /// memory. It is being saved when this returns. Errors: of allocator::PlanMove; kConflict: it does not run, or
   /// something about it is under way; kUnsupported: too much memory would have to be migrated; kBusy: the ledger cannot
@@ -89,14 +123,8 @@ class Node {
 
   /// Tells the pod's lifecycle what was known before it, from the runtime and from an earlier berthd.
   void RestoreLifecycle(pods::ManagedPod& managed, os::MonoTime now) const { pods_.RestoreLifecycle(managed, now); }
-  /// As pods::PodTable::Commit.
-  template <class Then>
-  void Commit(pods::ManagedPod& managed, ledger::Proposal proposal, Then then) {
-    pods_.Commit(allocations_, managed, std::move(proposal), std::move(then));
-  }
 
   // What front ends work with. All are of this node, and outlive the front ends.
-  ledger::NodeAllocations& allocations() { return allocations_; }
   const ledger::NodeAllocations& allocations() const { return allocations_; }
   cgroup_manager::Enforcer& groups() { return groups_; }
   const cgroup_manager::Enforcer& groups() const { return groups_; }
