@@ -1,19 +1,16 @@
 #include "daemon/cluster_publishers.h"
 
-#include <cstddef>
 #include <utility>
 
+#include "host/os/clock.h"
 #include "host/os/fs.h"
 #include "kubernetes/kube_client/access.h"
 
 namespace berth::daemon {
 
-Result<std::unique_ptr<ClusterPublishers>> ClusterPublishers::Open(const config::PublishSettings& settings,
-                                                                   const std::string& node, const std::string& version,
-                                                                   event_loop::Loop& loop, const Teller& tell) {
-  constexpr std::size_t kCalls = 2;
-  std::unique_ptr<ClusterPublishers> out(new ClusterPublishers);
-  BERTH_TRY(out->calls_, event_loop::Workers::Start(loop, {.most_threads = kCalls}));
+ClusterPublishers::ClusterPublishers(const config::PublishSettings& settings, const std::string& node,
+                                     const std::string& version, event_loop::Loop& loop, event_loop::Executor& executor,
+                                     const Teller& tell) {
   const auto connect = [kubeconfig = settings.kubeconfig]() -> Result<std::unique_ptr<kube::Client>> {
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
     BERTH_TRY(kube::Access access, kube::LoadOwnAccess(*fs, kubeconfig));
@@ -22,15 +19,14 @@ Result<std::unique_ptr<ClusterPublishers>> ClusterPublishers::Open(const config:
   const auto open = [&](node_publisher::Kind kind) {
     auto writer = std::make_unique<node_publisher::Writer>(
         node_publisher::WriterOptions{.kind = kind, .node = node, .version = version}, connect);
-    out->publishers_.push_back(std::make_unique<node_publisher::Publisher>(
-        std::move(writer), *out->calls_, os::SystemClock(),
-        node_publisher::PublisherOptions{.seed = std::hash<std::string>()(node) + out->publishers_.size()}, tell));
-    node_publisher::Publisher& opened = *out->publishers_.back();
+    publishers_.push_back(std::make_unique<node_publisher::Publisher>(
+        std::move(writer), executor, os::SystemClock(),
+        node_publisher::PublisherOptions{.seed = std::hash<std::string>()(node) + publishers_.size()}, tell));
+    node_publisher::Publisher& opened = *publishers_.back();
     loop.Keep("publishing", [&opened] { return opened.next_due(); }, [&opened](os::MonoTime now) { opened.Tick(now); });
   };
   if (settings.topology) open(node_publisher::Kind::kTopology);
   if (settings.state) open(node_publisher::Kind::kState);
-  return out;
 }
 
 void ClusterPublishers::Publish(const std::shared_ptr<const LoopState>& state) {

@@ -9,12 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "config/berth_config.h"
 #include "daemon/snapshot_builder.h"
+#include "host/event_loop/executor.h"
 #include "host/event_loop/loop.h"
-#include "host/event_loop/workers.h"
-#include "host/os/clock.h"
 #include "kubernetes/node_publisher/publisher.h"
 #include "model/node_figures.h"
 
@@ -26,11 +24,10 @@ class ClusterPublishers {
   /// For people, about the node.
   using Teller = std::function<void(bool warning, const std::string& reason, const std::string& message)>;
 
-  /// Those that `settings` name, kept by `loop`, which outlives them. An API server or a kubeconfig that is not there
-  /// yet keeps nobody waiting: files are read by the jobs that write. Errors: of starting threads.
-  static Result<std::unique_ptr<ClusterPublishers>> Open(const config::PublishSettings& settings,
-                                                         const std::string& node, const std::string& version,
-                                                         event_loop::Loop& loop, const Teller& tell);
+  /// Those that `settings` name, kept by `loop`. Loop and `executor` outlive them. An API server or a kubeconfig that
+  /// is not there yet keeps nobody waiting: files are read by the jobs that write.
+  ClusterPublishers(const config::PublishSettings& settings, const std::string& node, const std::string& version,
+                    event_loop::Loop& loop, event_loop::Executor& executor, const Teller& tell);
   ClusterPublishers(const ClusterPublishers&) = delete;
   ClusterPublishers& operator=(const ClusterPublishers&) = delete;
 
@@ -41,13 +38,8 @@ class ClusterPublishers {
   std::map<std::string, PublishFigures> Figures() const;
   /// Calls under way come back at once, and no more are made.
   void GiveUp();
-  /// False: a call did not end within `patience`.
-  bool Stop(os::Millis patience) { return calls_->Stop(patience); }
 
  private:
-  ClusterPublishers() = default;
-
-  std::unique_ptr<event_loop::Workers> calls_;
   std::vector<std::unique_ptr<node_publisher::Publisher>> publishers_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/worker_lanes.h"
 #include "host/os/psi_trigger.h"
 
 namespace berth::daemon {
@@ -99,15 +100,16 @@ Result<void> Daemon::Run() {
                         FormatIds(node_->allocations().node().all_cpus()), settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   host_->tree().Rest();
-  host_->tree().WaitBehind(*workers_, [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
+  host_->tree().WaitBehind(pool_->lane(kDiskLane), [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   servers_.reset();
   manager_->StopProbes();
-  if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
+  const auto stop = [this](const char* lane) { return pool_->lane(lane).Stop(kLastWork); };
+  if (!stop(kProbeLane) || !stop(kHookLane) || !stop(kPluginLane))
     log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
-  if (publishers_ && !publishers_->Stop(kLastWork)) log_.Warning("a call to the API server did not end in time");
-  if (workers_->Stop(kLastWork)) {
+  if (publishers_ && !stop(kPublishingLane)) log_.Warning("a call to the API server did not end in time");
+  if (stop(kDiskLane)) {
     host_->tree().WaitHere();
     RemoveGroups();
   } else {  // somebody may still be asking systemd
@@ -175,7 +177,7 @@ void Daemon::Reload() {
       std::chrono::duration_cast<std::chrono::microseconds>(os::SystemClock().Now().time_since_epoch()).count();
   notifier_.Send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us));
   event_loop::Submit<Settings>(
-      *workers_, "settings", [line = line_] { return LoadSettings(line); },
+      pool_->lane(kDiskLane), "settings", [line = line_] { return LoadSettings(line); },
       [this](Result<Settings> loaded) { TakeSettings(std::move(loaded)); });
 }
 

@@ -22,7 +22,7 @@
 #include "daemon/source_feed.h"
 #include "frontend/nri_agent/watched_runtime.h"
 #include "host/event_loop/loop.h"
-#include "host/event_loop/workers.h"
+#include "host/event_loop/worker_pool.h"
 #include "host/os/unique_fd.h"
 #include "host/os/work_notes.h"
 #include "host/os/write_watch.h"
@@ -61,7 +61,7 @@ class Daemon {
   Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenHost(const Machine& machine, bool dry_run);
   Result<void> OpenNriFrontEnd();
-  Result<void> OpenPublishers(const std::string& version);
+  void OpenPublishers(const std::string& version);
   Result<void> OpenEvents();
   Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
@@ -108,13 +108,10 @@ class Daemon {
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<event_loop::Workers> workers_;       // their jobs and ends are of the parts above
-  std::unique_ptr<event_loop::Workers> hooks_;         // run containers' hooks; likewise
-  std::unique_ptr<event_loop::Workers> plugin_calls_;  // ask device plug-ins; likewise
-  std::unique_ptr<event_loop::Workers> probes_;        // ask containers how they are; likewise
-  std::unique_ptr<ClusterPublishers> publishers_;      // null: nothing is published
-  std::unique_ptr<ApiServers> servers_;                // look at what the above counted
-  std::unique_ptr<NriFrontEnd> nri_;                   // null: Berth runs the pods
+  std::unique_ptr<event_loop::WorkerPool> pool_;   // its jobs and ends are of the parts above
+  std::unique_ptr<ClusterPublishers> publishers_;  // null: nothing is published
+  std::unique_ptr<ApiServers> servers_;            // look at what the above counted
+  std::unique_ptr<NriFrontEnd> nri_;               // null: Berth runs the pods
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

@@ -12,6 +12,7 @@
 #include "daemon/machine_fingerprint.h"
 #include "daemon/machine_looks.h"
 #include "daemon/own_host.h"
+#include "daemon/worker_lanes.h"
 #include "host/os/host.h"
 #include "host/os/lock_file.h"
 #include "host/os/node_addresses.h"
@@ -21,9 +22,6 @@ namespace berth::daemon {
 namespace {
 
 constexpr unsigned kPublic = 0755;
-constexpr std::size_t kMostProbes = 64;       // under way at a time; each holds up a thread
-constexpr std::size_t kMostHooks = 64;        // likewise
-constexpr std::size_t kMostPluginCalls = 64;  // likewise; one for each resource
 
 NodeSetup SetupOf(const Settings& settings, const Machine& machine, const DaemonHost& host) {
   NodeSetup out;
@@ -82,10 +80,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(settings_.berth.socket), kPublic));
   BERTH_TRY(loop_, event_loop::Loop::Open(os::SystemClock()));
-  BERTH_TRY(workers_, event_loop::Workers::Start(*loop_, {}));
-  BERTH_TRY(hooks_, event_loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
-  BERTH_TRY(plugin_calls_, event_loop::Workers::Start(*loop_, {.most_threads = kMostPluginCalls}));
-  BERTH_TRY(probes_, event_loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
+  BERTH_TRY(pool_, event_loop::WorkerPool::Start(*loop_, WorkerLanes(settings_.berth.publish.has_value())));
   BERTH_RETURN_IF_ERROR(OpenHost(parts.node.machine(), parts.dry_run));
   // The runtime has the folder's lock.
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir, &start_warnings_));
@@ -95,7 +90,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   }
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
-  BERTH_RETURN_IF_ERROR(OpenPublishers(version));
+  OpenPublishers(version);
   BERTH_RETURN_IF_ERROR(WatchAll());
   return watched_ != nullptr ? OpenNriFrontEnd() : Result<void>();
 }
@@ -173,9 +168,9 @@ Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) 
     BERTH_TRY(sources.emplace_back(), pod_sources::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources), std::move(running)));
-  feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime) {
-    manager_->OnSnapshot(std::move(snapshot));
-  });
+  feed_ =
+      std::make_unique<SourceFeed>(*loop_, pool_->lane(kDiskLane), std::move(joined),
+                                   [this](auto snapshot, os::MonoTime) { manager_->OnSnapshot(std::move(snapshot)); });
   return {};
 }
 
@@ -203,8 +198,10 @@ Result<void> Daemon::OpenHost(const Machine& machine, bool dry_run) {
     watched_ = &host->watched();
     host_ = std::move(host);
   } else {
-    BERTH_TRY(host_,
-              OwnHost::Open({.settings = settings_, .executor = *workers_, .log = log_, .warnings = start_warnings_}));
+    BERTH_TRY(
+        host_,
+        OwnHost::Open(
+            {.settings = settings_, .executor = pool_->lane(kDiskLane), .log = log_, .warnings = start_warnings_}));
   }
   return {};
 }
@@ -212,7 +209,7 @@ Result<void> Daemon::OpenHost(const Machine& machine, bool dry_run) {
 Result<void> Daemon::OpenNriFrontEnd() {
   BERTH_TRY(nri_, NriFrontEnd::Open({.settings = settings_.berth,
                                      .loop = *loop_,
-                                     .executor = *workers_,
+                                     .executor = pool_->lane(kDiskLane),
                                      .node = *node_,
                                      .runtime = *watched_,
                                      .log = log_}));
@@ -220,17 +217,16 @@ Result<void> Daemon::OpenNriFrontEnd() {
   return {};
 }
 
-Result<void> Daemon::OpenPublishers(const std::string& version) {
-  if (!settings_.berth.publish) return {};
-  BERTH_TRY(publishers_,
-            ClusterPublishers::Open(*settings_.berth.publish, settings_.berth.node_name, version, *loop_,
-                                    [this](bool warning, const std::string& reason, const std::string& message) {
-                                      TellOfNode(warning, reason, message);
-                                    }));
+void Daemon::OpenPublishers(const std::string& version) {
+  if (!settings_.berth.publish) return;
+  publishers_ = std::make_unique<ClusterPublishers>(
+      *settings_.berth.publish, settings_.berth.node_name, version, *loop_, pool_->lane(kPublishingLane),
+      [this](bool warning, const std::string& reason, const std::string& message) {
+        TellOfNode(warning, reason, message);
+      });
   snapshots_->AddWarnings([this] { return publishers_->Warnings(); });
   snapshots_->set_published([this] { return publishers_->Figures(); });
   publishers_->Publish(published_->Get());
-  return {};
 }
 
 Result<void> Daemon::OpenEvents() {
@@ -253,12 +249,13 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
                                                        .runtime = host_->runtime(),
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
-                                                       .executor = *workers_,
+                                                       .executor = pool_->lane(kDiskLane),
                                                        .plugins = devices_ ? devices_->plugins() : nullptr},
                                        node, std::move(setup.node));
-  manager_ =
-      std::make_unique<PodManager>(*node_, std::move(setup.static_pods),
-                                   pods::PodExecutors{.probes = *probes_, .hooks = *hooks_, .plugins = *plugin_calls_});
+  manager_ = std::make_unique<PodManager>(
+      *node_, std::move(setup.static_pods),
+      pods::PodExecutors{
+          .probes = pool_->lane(kProbeLane), .hooks = pool_->lane(kHookLane), .plugins = pool_->lane(kPluginLane)});
   OpenWriters();
   host_->Connect(*node_);
   for (const std::string& warning : start_warnings_) log_.Warning(warning);

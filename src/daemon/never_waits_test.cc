@@ -14,7 +14,7 @@
 #include "daemon/fake_node_test.h"
 #include "daemon/source_feed.h"
 #include "host/event_loop/loop.h"
-#include "host/event_loop/workers.h"
+#include "host/event_loop/worker_pool.h"
 #include "host/os/event_fd.h"
 
 namespace berth::daemon {
@@ -111,16 +111,17 @@ struct NeverWaitsTest : testing::Test {
   const std::unique_ptr<DryRunRuntime> runtime = Made(DryRunRuntime::Open(os::SystemClock()));
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
   const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
-  const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
+  const std::unique_ptr<event_loop::WorkerPool> pool = Made(event_loop::WorkerPool::Start(*loop, {{.name = "disk"}}));
+  event_loop::WorkerLane& workers = pool->lane("disk");
   core::Node core{
-      {.store = store, .tree = tree, .runtime = *runtime, .events = events, .clock = steps, .executor = *workers},
+      {.store = store, .tree = tree, .runtime = *runtime, .events = events, .clock = steps, .executor = workers},
       node,
       {.pods = {.node_name = "n1"}}};
-  PodManager manager{core, {.log_dir = logs.path()}, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
+  PodManager manager{core, {.log_dir = logs.path()}, {.probes = workers, .hooks = workers, .plugins = workers}};
 };
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
-  SourceFeed feed(*loop, *workers, std::make_unique<SlowSource>(slow, Made(os::EventFd::Open())),
+  SourceFeed feed(*loop, workers, std::make_unique<SlowSource>(slow, Made(os::EventFd::Open())),
                   [&](pod_sources::Snapshot snapshot, os::MonoTime) { manager.OnSnapshot(std::move(snapshot)); });
   ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
   ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
@@ -142,7 +143,7 @@ TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
   const event_loop::AwayFigures figures = loop->figures();
   RecordProperty("longest_away_us", std::to_string(figures.longest.time / std::chrono::microseconds(1)));
   RecordProperty("longest_away_what", figures.longest.what);
-  EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
+  EXPECT_TRUE(workers.Stop(os::Millis(60'000)));
 }
 
 TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopTurns) {
@@ -167,7 +168,7 @@ TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopT
   });
   ASSERT_TRUE(loop->Run());
   EXPECT_LE(most, 60U) << "a slice is 10 looks at the clock; nobody was served between that many ends";
-  EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
+  EXPECT_TRUE(workers.Stop(os::Millis(60'000)));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/event_loop/workers.h"
+#include "host/event_loop/worker_pool.h"
 #include "kubernetes/kube_client/fake_api_test.h"
 
 namespace berth::daemon {
@@ -30,7 +30,7 @@ std::string PodTextOf(const std::string& name, const std::string& version, const
 struct PodSpecsTest : ::testing::Test {
   void SetUp() override {
     loop = *event_loop::Loop::Open(os::SystemClock());
-    workers = *event_loop::Workers::Start(*loop, {});
+    pool = *event_loop::WorkerPool::Start(*loop, {{.name = "disk"}});
     loop->Keep(
         "the test's look", [this] { return next_look; }, [this](os::MonoTime now) { next_look = now + os::Millis(5); });
   }
@@ -38,7 +38,7 @@ struct PodSpecsTest : ::testing::Test {
 
   void Start(std::function<Result<kube::Access>()> access) {
     specs = std::make_unique<PodSpecs>(
-        *loop, *workers, PodSpecsOptions{.access = std::move(access), .node_name = "n1", .pace = {}},
+        *loop, pool->lane("disk"), PodSpecsOptions{.access = std::move(access), .node_name = "n1", .pace = {}},
         PodSpecsSink{.set = [this](const Pod& pod) { heard.push_back("set " + pod.name + " " + pod.uid); },
                      .gone = [this](const std::string& name_space,
                                     const std::string& name) { heard.push_back("gone " + name_space + "/" + name); },
@@ -55,7 +55,7 @@ struct PodSpecsTest : ::testing::Test {
   }
 
   std::unique_ptr<event_loop::Loop> loop;
-  std::unique_ptr<event_loop::Workers> workers;
+  std::unique_ptr<event_loop::WorkerPool> pool;
   std::vector<std::string> heard;
   std::vector<std::string> told;
   bool follows = false;

@@ -17,7 +17,7 @@
 #include "host/cgroup/systemd_peer_test.h"
 #include "host/cgroup/systemd_tree.h"
 #include "host/event_loop/loop.h"
-#include "host/event_loop/workers.h"
+#include "host/event_loop/worker_pool.h"
 #include "testing/fault_fs.h"
 
 namespace berth::daemon {
@@ -104,25 +104,26 @@ struct SlowSystemdTest : testing::Test {
   const std::unique_ptr<DryRunRuntime> runtime = Made(DryRunRuntime::Open(os::SystemClock()));
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
   const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
-  const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
+  const std::unique_ptr<event_loop::WorkerPool> pool = Made(event_loop::WorkerPool::Start(*loop, {{.name = "disk"}}));
+  event_loop::WorkerLane& workers = pool->lane("disk");
   core::Node core{{.store = store,
                    .tree = *tree,
                    .runtime = *runtime,
                    .events = events,
                    .clock = os::SystemClock(),
-                   .executor = *workers},
+                   .executor = workers},
                   node,
                   {.pods = {.node_name = "n1"},
                    .cgroup_names = Made(cgroup::Names::Make(cgroup::Driver::kSystemd, "/", true)),
                    .reconcile_period = kLate / 10}};
-  PodManager manager{core, {.log_dir = folder.path()}, {.probes = *workers, .hooks = *workers, .plugins = *workers}};
+  PodManager manager{core, {.log_dir = folder.path()}, {.probes = workers, .hooks = workers, .plugins = workers}};
 };
 
 TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   const auto started = manager.Start(std::nullopt, os::SystemClock().Now());
   ASSERT_TRUE(started) << started.error().message;
   tree->Rest();
-  tree->WaitBehind(*workers, [&] { core.OnGroupsAnswered(os::SystemClock().Now()); });
+  tree->WaitBehind(workers, [&] { core.OnGroupsAnswered(os::SystemClock().Now()); });
   peer.set_delay(kLate);
   ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
@@ -154,7 +155,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   EXPECT_LE(most, kMostFileCalls) << "this much the loop did in one turn";
   EXPECT_EQ("", Said("CgroupRepaired")) << "what systemd had not been told yet was taken for somebody's doing";
   EXPECT_EQ("", Said("UnknownGroup")) << "what systemd had just made was taken for somebody's";
-  EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
+  EXPECT_TRUE(workers.Stop(os::Millis(60'000)));
   tree->WaitHere();
   const Placement* own = FindPlacement(core.allocations().ledger().pods.at("uid-own"), "own");
   ASSERT_NE(nullptr, own);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/event_loop/workers.h"
+#include "host/event_loop/worker_pool.h"
 #include "host/os/event_fd.h"
 
 namespace berth::daemon {
@@ -45,14 +45,14 @@ struct SourceFeedTest : testing::Test {
     auto made = event_loop::Loop::Open(os::SystemClock());
     ASSERT_TRUE(made);
     loop = *std::move(made);
-    auto started = event_loop::Workers::Start(*loop, {});
+    auto started = event_loop::WorkerPool::Start(*loop, {{.name = "disk"}});
     ASSERT_TRUE(started);
-    workers = *std::move(started);
+    pool = *std::move(started);
     auto news = os::EventFd::Open();
     ASSERT_TRUE(news);
     auto owned = std::make_unique<PacedSource>(*std::move(news));
     source = owned.get();
-    feed = std::make_unique<SourceFeed>(*loop, *workers, std::move(owned),
+    feed = std::make_unique<SourceFeed>(*loop, pool->lane("disk"), std::move(owned),
                                         [this](const pod_sources::Snapshot& snapshot, os::MonoTime) {
                                           seen.push_back(snapshot.pods.size());
                                           loop->Stop();
@@ -66,7 +66,7 @@ struct SourceFeedTest : testing::Test {
   PacedSource* source = nullptr;
   std::vector<std::size_t> seen;
   std::unique_ptr<SourceFeed> feed;
-  std::unique_ptr<event_loop::Workers> workers;
+  std::unique_ptr<event_loop::WorkerPool> pool;
 };
 
 TEST_F(SourceFeedTest, LooksAtTheStartAtEventsAndWhenItsTimeHasComeNeverOnTheLoop) {
@@ -89,7 +89,7 @@ TEST_F(SourceFeedTest, TheLoopTurnsWhileALookLastsAndAsksAgainOnlyAfterIt) {
   int turns = 0;
   for (; turns < 100; ++turns) ASSERT_TRUE(loop->Turn(false));
   EXPECT_TRUE(seen.empty());
-  EXPECT_EQ(1U, workers->jobs());
+  EXPECT_EQ(1U, pool->lane("disk").jobs());
   go.set_value();
   TurnUntilSeen(1);
 }

@@ -3,50 +3,39 @@
 #define BERTH_HOST_OS_KEYED_JOBS_H_
 
 #include <cstddef>
-#include <deque>
-#include <map>
+#include <memory>
 #include <string>
 
-#include "base/mutex.h"
 #include "host/os/clock.h"
 #include "host/os/threads.h"
 
 namespace berth::os {
 
-/// Thread: any; not destroyed by one of its own.
+/// Thread: any; not destroyed by one of its own jobs.
 class KeyedJobs {
  public:
   using Job = Threads::Job;
 
-  explicit KeyedJobs(const ThreadsOptions& options) : threads_(options) {}
+  /// Run in a lane of `threads`, which outlive this.
+  explicit KeyedJobs(Threads& threads, std::size_t lane = 0);
   /// Drops jobs that have not begun and waits for the others.
   ~KeyedJobs();
   KeyedJobs(const KeyedJobs&) = delete;
   KeyedJobs& operator=(const KeyedJobs&) = delete;
 
-  void Post(const std::string& key, Job job) BERTH_EXCLUDES(mutex_);
+  void Post(const std::string& key, Job job);
   /// A job of this key waits or runs.
-  bool Busy(const std::string& key) const BERTH_EXCLUDES(mutex_);
+  bool Busy(const std::string& key) const;
   /// Takes no more jobs and waits until those given so far are done. False: not `within` this time; what has not begun
   /// is dropped then.
-  bool Stop(Millis within) BERTH_EXCLUDES(mutex_);
+  bool Stop(Millis within);
 
   /// Jobs that wait or run.
-  std::size_t jobs() const BERTH_EXCLUDES(mutex_);
-  std::size_t threads() const { return threads_.threads(); }
+  std::size_t jobs() const;
 
  private:
-  using Queue = std::deque<Job>;  // of those that wait
-  /// What is dropped goes when the lock is given back.
-  std::map<std::string, Queue> Drop() BERTH_REQUIRES(mutex_);
-  void RunNext(const std::string& key) BERTH_EXCLUDES(mutex_);
-
-  mutable Mutex mutex_;
-  CondVar done_;
-  std::map<std::string, Queue> queues_ BERTH_GUARDED_BY(mutex_);  // those with a job that waits or runs
-  std::size_t jobs_ BERTH_GUARDED_BY(mutex_) = 0;
-  bool stopping_ BERTH_GUARDED_BY(mutex_) = false;
-  Threads threads_;  // last: their jobs use all of the above
+  struct State;
+  const std::shared_ptr<State> state_;  // a key whose jobs were dropped may still wait for a thread
 };
 
 }  // namespace berth::os

@@ -21,7 +21,8 @@ TEST(KeyedJobsTest, RunsJobsOfOneKeyInTheirOrderAndOneAtATime) {
   std::map<std::string, std::vector<int>> want = done;
   std::promise<void> last;
   std::atomic<int> left = kJobs;
-  KeyedJobs workers({.most = 3});
+  Threads threads({.most = 3});
+  KeyedJobs workers(threads);
   for (int i = 0; i < kJobs; ++i) {
     const std::string key(1, static_cast<char>('a' + random() % 5));
     want[key].push_back(i);
@@ -40,7 +41,8 @@ TEST(KeyedJobsTest, RunsKeysBesideEachOtherUpToItsLimit) {
   const std::shared_future<void> gate = go.get_future().share();
   std::atomic<int> here = 0;
   std::atomic<bool> third = false;
-  KeyedJobs workers({.most = 2});
+  Threads threads({.most = 2});
+  KeyedJobs workers(threads);
   for (const char* const key : {"a", "b"})
     workers.Post(key, [&] {
       if (++here == 2) both.set_value();
@@ -64,7 +66,8 @@ TEST(KeyedJobsTest, WaitsAtItsEndForWhatHasBegun) {
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
   {
-    KeyedJobs workers({.most = 2});
+    Threads threads({.most = 2});
+    KeyedJobs workers(threads);
     for (int i = 0; i < 500; ++i)
       workers.Post(std::to_string(i % 7), [&] {
         ++begun;
@@ -77,7 +80,8 @@ TEST(KeyedJobsTest, WaitsAtItsEndForWhatHasBegun) {
 
 TEST(KeyedJobsTest, ThreadsGoWhenNothingIsLeftToDo) {
   constexpr std::size_t kMany = 64;
-  KeyedJobs jobs({.most = kMany, .linger = Millis(1)});
+  Threads threads({.most = kMany}, Millis(1));
+  KeyedJobs jobs(threads);
   for (int round = 0; round < 2; ++round) {
     std::promise<void> go;
     const std::shared_future<void> gate = go.get_future().share();
@@ -88,9 +92,9 @@ TEST(KeyedJobsTest, ThreadsGoWhenNothingIsLeftToDo) {
         gate.wait();
       });
     while (here < kMany) std::this_thread::yield();
-    EXPECT_EQ(kMany, jobs.threads());
+    EXPECT_EQ(kMany, threads.threads());
     go.set_value();
-    while (jobs.threads() > 0) std::this_thread::yield();
+    while (threads.threads() > 0) std::this_thread::yield();
   }
   EXPECT_EQ(0U, jobs.jobs());
 }

@@ -1,9 +1,14 @@
 #include "host/os/threads.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace berth::os {
+
+Threads::Threads(std::span<const LaneLimits> lanes, Millis linger) : linger_(linger), lanes_(lanes.size()) {
+  for (std::size_t i = 0; i < lanes.size(); ++i) lanes_[i].limits = lanes[i];
+}
 
 Threads::~Threads() {
   List threads;
@@ -18,10 +23,17 @@ Threads::~Threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void Threads::Do(Job job) {
+bool Threads::StartThoseThatStay() {
+  const MutexLock lock(mutex_);
+  while (threads_.size() < Kept())
+    if (!AddThread()) return false;
+  return true;
+}
+
+void Threads::Do(Job job, std::size_t lane) {
   JoinEnded();
   const MutexLock lock(mutex_);
-  waiting_.push_back(std::move(job));
+  lanes_[lane].waiting.push_back(std::move(job));
   GrowIfShort();
   changed_.NotifyAll();
 }
@@ -29,26 +41,38 @@ void Threads::Do(Job job) {
 bool Threads::DoNow(Job job) {
   JoinEnded();
   const MutexLock lock(mutex_);
-  if (running_ + waiting_.size() >= options_.most) return false;
-  waiting_.push_back(std::move(job));
+  Lane& lane = lanes_.front();
+  if (lane.running + lane.waiting.size() >= lane.limits.most) return false;
+  lane.waiting.push_back(std::move(job));
   GrowIfShort();
   if (threads_.empty()) {
-    waiting_.pop_back();
+    lane.waiting.pop_back();
     return false;
   }
   changed_.NotifyAll();
   return true;
 }
 
-/// One at a time: a thread that was just started may be all that is needed. It calls this when it takes a job.
-void Threads::GrowIfShort() {
-  if (waiting_.size() <= idle_ || starting_ || threads_.size() >= options_.most) return;
+bool Threads::AddThread() {
   const auto self = threads_.emplace(threads_.end());
   try {
     *self = std::thread([this, self] { Work(self); });
-    starting_ = true;
+    ++starting_;
+    return true;
   } catch (const std::system_error&) {
     threads_.erase(self);  // the system has no room for one: those there are go on
+    return false;
+  }
+}
+
+/// One at a time: a thread that was just started may be all that is needed. It calls this when it takes a job.
+void Threads::GrowIfShort() {
+  if (starting_ > 0) return;
+  for (const Lane& lane : lanes_) {
+    const std::size_t may_run = std::min(lane.waiting.size(), lane.limits.most - lane.running);
+    if (may_run <= idle_ && (may_run == 0 || CanBegin(lane))) continue;
+    AddThread();
+    return;
   }
 }
 
@@ -61,13 +85,33 @@ void Threads::JoinEnded() {
   for (std::thread& thread : ended) thread.join();
 }
 
-bool Threads::TakeJob(Job& job, List::iterator self, bool first) {
+/// Idle threads that have to be there for lanes with fewer jobs than threads that stay.
+std::size_t Threads::Kept() const {
+  std::size_t out = 0;
+  for (const Lane& lane : lanes_) out += lane.limits.stay - std::min(lane.limits.stay, lane.running);
+  return out;
+}
+
+/// For an idle thread.
+bool Threads::CanBegin(const Lane& lane) const {
+  if (lane.waiting.empty() || lane.running >= lane.limits.most) return false;
+  return stop_ || lane.running < lane.limits.stay || idle_ > Kept();
+}
+
+Threads::Lane* Threads::NextLane() {
+  for (Lane& lane : lanes_)
+    if (CanBegin(lane)) return &lane;
+  return nullptr;
+}
+
+bool Threads::TakeJob(Job& job, Lane*& lane, List::iterator self) {
   const MutexLock lock(mutex_);
-  if (!first) --running_;  // idle at the same moment: who sees no job left has a thread that is free
-  const MonoTime end = SystemClock().Now() + options_.linger;
+  if (lane != nullptr) --lane->running;  // idle at the same moment: who sees no job left has a thread that is free
+  const MonoTime end = SystemClock().Now() + linger_;
   ++idle_;
-  while (waiting_.empty() && !stop_) {
-    const bool stays = threads_.size() <= options_.stay;
+  for (lane = NextLane(); lane == nullptr && !stop_; lane = NextLane()) {
+    GrowIfShort();  // while this one was starting no other was started
+    const bool stays = idle_ <= Kept();
     if (!stays && SystemClock().Now() >= end) break;
     if (stays)
       changed_.Wait(mutex_);
@@ -75,14 +119,14 @@ bool Threads::TakeJob(Job& job, List::iterator self, bool first) {
       changed_.WaitUntil(mutex_, end);
   }
   --idle_;
-  if (waiting_.empty()) {
+  if (lane == nullptr) {
     ended_.splice(ended_.end(), threads_, self);
     changed_.NotifyAll();
     return false;
   }
-  job = std::move(waiting_.front());
-  waiting_.pop_front();
-  ++running_;
+  job = std::move(lane->waiting.front());
+  lane->waiting.pop_front();
+  ++lane->running;
   GrowIfShort();
   return true;
 }
@@ -90,10 +134,10 @@ bool Threads::TakeJob(Job& job, List::iterator self, bool first) {
 void Threads::Work(List::iterator self) {
   {
     const MutexLock lock(mutex_);
-    starting_ = false;
+    --starting_;
   }
-  bool first = true;
-  for (Job job; TakeJob(job, self, first); first = false) {
+  Lane* lane = nullptr;
+  for (Job job; TakeJob(job, lane, self);) {
     job();
     job = nullptr;  // what it owned goes before it counts as done
   }
@@ -101,7 +145,9 @@ void Threads::Work(List::iterator self) {
 
 std::size_t Threads::jobs() const {
   const MutexLock lock(mutex_);
-  return waiting_.size() + running_;
+  std::size_t out = 0;
+  for (const Lane& lane : lanes_) out += lane.waiting.size() + lane.running;
+  return out;
 }
 
 std::size_t Threads::threads() const {

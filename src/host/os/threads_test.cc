@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -43,7 +44,7 @@ TEST(ThreadsTest, OneThreadIsEnoughForJobsThatDoNotLast) {
 
 // Those that go decide it one after the other: many rounds, since one alone seldom has two decide at once.
 TEST(ThreadsTest, ThoseThatStayDoNotGo) {
-  Threads threads({.most = 4, .stay = 1, .linger = Millis(0)});
+  Threads threads({.most = 4, .stay = 1}, Millis(0));
   for (int round = 0; round < 200; ++round) {
     std::promise<void> go;
     const std::shared_future<void> gate = go.get_future().share();
@@ -63,13 +64,56 @@ TEST(ThreadsTest, ThoseThatStayDoNotGo) {
 
 // A job given while the only thread allowed is about to go is run all the same, by it or by the next one.
 TEST(ThreadsTest, AJobGivenWhileTheLastThreadGoesIsRun) {
-  Threads threads({.most = 1, .linger = Millis(0)});
+  Threads threads({.most = 1}, Millis(0));
   std::atomic<int> done = 0;
   for (int i = 0; i < 2'000; ++i) {
     threads.Do([&] { ++done; });
     while (threads.jobs() > 0) std::this_thread::yield();
   }
   EXPECT_EQ(2'000, done);
+}
+
+// More of one lane than it may run wait, and hold up neither what comes later in another nor what runs.
+TEST(ThreadsTest, ALaneThatIsFullHoldsUpNoOther) {
+  Threads threads(std::array<LaneLimits, 2>{{{.most = 2}, {.most = 1}}});
+  std::promise<void> go;
+  const std::shared_future<void> gate = go.get_future().share();
+  std::atomic<int> begun = 0;
+  std::promise<void> both;
+  for (int i = 0; i < 4; ++i)
+    threads.Do([&, gate] {
+      if (++begun == 2) both.set_value();
+      gate.wait();
+    });
+  both.get_future().wait();
+  std::promise<void> other;
+  threads.Do([&] { other.set_value(); }, 1);
+  other.get_future().wait();
+  EXPECT_EQ(2, begun);
+  EXPECT_LE(threads.threads(), 3U);
+  go.set_value();
+  while (threads.jobs() > 0) std::this_thread::yield();
+  EXPECT_EQ(4, begun);
+}
+
+TEST(ThreadsTest, ThreadsThatStayAreThereForEachLaneAlsoWhileOthersHaveMore) {
+  const LaneLimits limits{.most = 3, .stay = 1};
+  Threads threads(std::array{limits, limits}, Millis(0));
+  ASSERT_TRUE(threads.StartThoseThatStay());
+  EXPECT_EQ(2U, threads.threads());
+  std::promise<void> go;
+  const std::shared_future<void> gate = go.get_future().share();
+  std::atomic<int> begun = 0;
+  for (int i = 0; i < 3; ++i)
+    threads.Do([&, gate] {
+      ++begun;
+      gate.wait();
+    });
+  while (begun < 3) std::this_thread::yield();
+  EXPECT_EQ(4U, threads.threads()) << "three at work, and one for the other lane";
+  go.set_value();
+  while (threads.threads() > 2) std::this_thread::yield();
+  EXPECT_EQ(2U, threads.threads());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "runtime/cri/cri_runtime.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "host/os/event_fd.h"
 #include "host/os/keyed_jobs.h"
+#include "host/os/threads.h"
 #include "runtime/cri/cri_specs.h"
 #include "runtime/cri/cri_starter.h"
 #include "runtime/cri/cri_watcher.h"
@@ -23,6 +25,8 @@ using runtime::ContainerStatus;
 using runtime::StartRequest;
 
 constexpr std::size_t kMostStops = 512;
+constexpr std::size_t kCallLane = 0;
+constexpr std::size_t kStopLane = 1;
 constexpr std::chrono::seconds kTermGrace{2};
 
 /// The loop's side: everything is handed to threads, and what is known is answered.
@@ -33,8 +37,9 @@ class CriRuntime final : public runtime::Runtime {
         ender_(shared_),
         starter_(shared_, ender_),
         watcher_(shared_, ender_, workers_),
-        workers_({.most = options.most_calls}),
-        stops_({.most = kMostStops}) {}
+        threads_(std::array<os::LaneLimits, 2>{{{.most = options.most_calls}, {.most = kMostStops}}}),
+        workers_(threads_, kCallLane),
+        stops_(threads_, kStopLane) {}
   ~CriRuntime() override;
 
   Result<void> Recover();
@@ -70,6 +75,7 @@ class CriRuntime final : public runtime::Runtime {
   Ender ender_;
   Starter starter_;
   Watcher watcher_;
+  os::Threads threads_;
   os::KeyedJobs workers_;  // their jobs use all of the above
   os::KeyedJobs stops_;
 };
