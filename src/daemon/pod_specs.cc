@@ -17,7 +17,7 @@ constexpr std::size_t kAtOnce = 16;  // changes in a turn of the loop
 }  // namespace
 
 PodSpecs::PodSpecs(event_loop::Loop& loop, event_loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink)
-    : loop_(loop), executor_(executor), options_(std::move(options)), sink_(std::move(sink)) {}
+    : loop_(loop), tasks_(executor), options_(std::move(options)), sink_(std::move(sink)) {}
 
 PodSpecs::~PodSpecs() {
   if (watcher_) loop_.Forget(watcher_->event_fd());
@@ -26,14 +26,12 @@ PodSpecs::~PodSpecs() {
 void PodSpecs::Tick(os::MonoTime now) {
   if (now < next_try_) return;
   next_try_ = os::MonoTime::max();  // until that is over
-  event_loop::Submit<kube::Access>(executor_, "pod specs", options_.access,
-                                   [this, alive = std::weak_ptr(alive_)](Result<kube::Access> access) {
-                                     if (!alive.lock()) return;
-                                     if (access)
-                                       Begin(*std::move(access));
-                                     else
-                                       TryAgain(access.error().message);
-                                   });
+  tasks_.Submit<kube::Access>("pod specs", options_.access, [this](Result<kube::Access> access) {
+    if (access)
+      Begin(*std::move(access));
+    else
+      TryAgain(access.error().message);
+  });
 }
 
 void PodSpecs::TryAgain(const std::string& why) {

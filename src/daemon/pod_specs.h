@@ -8,6 +8,7 @@
 
 #include "host/event_loop/executor.h"
 #include "host/event_loop/loop.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "kubernetes/kube_client/access.h"
 #include "kubernetes/kube_client/kube_watcher.h"
@@ -52,7 +53,7 @@ class PodSpecs {
   void TryAgain(const std::string& why);
 
   event_loop::Loop& loop_;
-  event_loop::Executor& executor_;
+  event_loop::TaskScope tasks_;
   PodSpecsOptions options_;
   PodSpecsSink sink_;
   os::MonoTime next_try_{};  // to find out how the server is reached
@@ -60,7 +61,6 @@ class PodSpecs {
   bool follows_ = false;
   std::string told_;  // why not
   std::unique_ptr<kube::Watcher> watcher_;
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace berth::daemon

@@ -6,7 +6,7 @@ namespace berth::daemon {
 
 SourceFeed::SourceFeed(event_loop::Loop& loop, event_loop::Executor& executor,
                        std::unique_ptr<pod_sources::Source> source, Take take)
-    : loop_(loop), executor_(executor), source_(std::move(source)), take_(std::move(take)) {}
+    : loop_(loop), tasks_(executor), source_(std::move(source)), take_(std::move(take)) {}
 
 Result<void> SourceFeed::Start() {
   loop_.Keep("source", [this] { return due_; }, [this](os::MonoTime now) { LookAt(now); });
@@ -24,8 +24,8 @@ Result<void> SourceFeed::Watch() {
 void SourceFeed::LookAt(os::MonoTime now) {
   loop_.Forget(std::exchange(fd_, -1));
   due_ = os::MonoTime::max();
-  event_loop::Submit<Look>(
-      executor_, "source",
+  tasks_.Submit<Look>(
+      "source",
       [source = source_, now]() -> Result<Look> {
         std::optional<pod_sources::Snapshot> snapshot = source->Poll(now);
         return Look{.snapshot = std::move(snapshot), .due = source->next_due()};

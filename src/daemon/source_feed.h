@@ -10,6 +10,7 @@
 #include "frontend/pod_sources/source.h"
 #include "host/event_loop/executor.h"
 #include "host/event_loop/loop.h"
+#include "host/event_loop/task_scope.h"
 
 namespace berth::daemon {
 
@@ -40,7 +41,7 @@ class SourceFeed {
   void Looked(Look look);
 
   event_loop::Loop& loop_;
-  event_loop::Executor& executor_;
+  event_loop::TaskScope tasks_;
   std::shared_ptr<pod_sources::Source> source_;  // also of the look under way
   Take take_;
   os::MonoTime due_{};

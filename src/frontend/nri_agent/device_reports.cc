@@ -15,15 +15,13 @@ constexpr os::Millis kLongestPause{60'000};
 }  // namespace
 
 DeviceReports::DeviceReports(event_loop::Executor& executor, const os::Clock& clock, DeviceSource source, Tell tell)
-    : executor_(executor), clock_(clock), source_(std::move(source)), tell_(std::move(tell)) {}
+    : tasks_(executor), clock_(clock), source_(std::move(source)), tell_(std::move(tell)) {}
 
 bool DeviceReports::Ask(const std::string& name_space, const std::string& name, Then<PodDevices> then) {
   if (!source_.of_pod || timed_out_) return false;
-  event_loop::Submit<PodDevices>(
-      executor_, kQueue, [ask = source_.of_pod, name_space, name] { return ask(name_space, name, kDevicePatience); },
-      [this, alive = std::weak_ptr(alive_), then = std::move(then)](Result<PodDevices> answer) {
-        if (alive.lock()) Take(std::move(answer), then, false);
-      });
+  tasks_.Submit<PodDevices>(
+      kQueue, [ask = source_.of_pod, name_space, name] { return ask(name_space, name, kDevicePatience); },
+      [this, then = std::move(then)](Result<PodDevices> answer) { Take(std::move(answer), then, false); });
   return true;
 }
 
@@ -31,10 +29,9 @@ bool DeviceReports::AskForAll(Then<DevicesByPod> then) {
   if (!source_.of_all) return false;
   ++asking_for_all_;
   next_try_ = os::MonoTime::max();
-  event_loop::Submit<DevicesByPod>(
-      executor_, kQueue, [ask = source_.of_all] { return ask(kAllDevicesPatience); },
-      [this, alive = std::weak_ptr(alive_), then = std::move(then)](Result<DevicesByPod> answer) {
-        if (!alive.lock()) return;
+  tasks_.Submit<DevicesByPod>(
+      kQueue, [ask = source_.of_all] { return ask(kAllDevicesPatience); },
+      [this, then = std::move(then)](Result<DevicesByPod> answer) {
         --asking_for_all_;
         Take(std::move(answer), then, true);
       });

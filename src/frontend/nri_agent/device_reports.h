@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "host/event_loop/executor.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "model/pod_devices.h"
 
@@ -63,7 +63,7 @@ class DeviceReports {
   void NoteAnswer(bool of_all);
   void NoteError(const Error& error, bool of_all);
 
-  event_loop::Executor& executor_;
+  event_loop::TaskScope tasks_;
   const os::Clock& clock_;
   const DeviceSource source_;
   const Tell tell_;
@@ -72,7 +72,6 @@ class DeviceReports {
   std::size_t asking_for_all_ = 0;
   os::MonoTime next_try_ = os::MonoTime::max();
   os::Millis pause_{0};  // while there is no answer
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace berth::nri_agent

@@ -13,7 +13,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +29,7 @@
 #include "frontend/nri_agent/placement_conflicts.h"
 #include "frontend/nri_agent/tracked_containers.h"
 #include "frontend/nri_agent/watched_runtime.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "model/decision.h"
 #include "model/kubelet_version.h"
@@ -227,7 +227,7 @@ class NriAllocator {
   DeviceReports device_reports_;
   os::MonoTime next_look_at_kubelet_{};
   std::optional<KubeletVersion> files_version_;  // by the kubelet's state files
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  event_loop::TaskScope tasks_{node_.executor()};
 };
 
 }  // namespace berth::nri_agent

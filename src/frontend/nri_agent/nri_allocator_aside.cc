@@ -1,7 +1,6 @@
 // NriAllocator: somebody else places containers.
 #include <fmt/core.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,11 +32,11 @@ void NriAllocator::TellNotMade(const nri::Pod& pod, const nri::Container& contai
 void NriAllocator::LookAtKubelet(os::MonoTime now) {
   if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
   next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
-  const auto found = std::make_shared<KubeletPlaces>();
-  node_.executor().Run(
-      "the kubelet's state", [found, folder = options_.kubelet_dir] { *found = ReadKubeletPlaces(folder); },
-      [this, alive = std::weak_ptr(alive_), found] {
-        if (alive.lock()) TakeKubelet(std::move(*found));
+  tasks_.Submit<KubeletPlaces>(
+      "the kubelet's state",
+      [folder = options_.kubelet_dir]() -> Result<KubeletPlaces> { return ReadKubeletPlaces(folder); },
+      [this](Result<KubeletPlaces> found) {
+        if (found) TakeKubelet(*std::move(found));
       });
 }
 
@@ -99,10 +98,9 @@ void NriAllocator::GiveAllBack() {
   const auto again = [this] {
     if (Aside* const state = session_.As<Aside>()) state->holds_places = true;
   };
-  const bool committed =
-      node_.Commit(*std::move(proposal), [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-        if (alive.lock() && !saved) again();
-      });
+  const bool committed = node_.Commit(*std::move(proposal), tasks_.Scoped([again](const Result<void>& saved) {
+    if (!saved) again();
+  }));
   if (!committed) again();
 }
 

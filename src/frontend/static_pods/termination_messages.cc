@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "host/event_loop/executor.h"
 #include "host/os/capabilities.h"
 #include "host/os/lock_file.h"
 #include "host/os/unique_fd.h"
@@ -142,11 +141,10 @@ void TerminationMessages::Read(const Pod& pod, const runtime::ContainerStatus& s
   const Spoken spoken{.file = MessageFile(context_.options().volumes, pod.uid, status.container, status.attempt),
                       .log_path = status.log_path,
                       .log_instead = may_be_of_log && status.exit_code != 0};
-  event_loop::Submit<std::string>(
-      node_.executor(), "messages", [spoken] { return Result<std::string>(MessageOf(spoken)); },
-      [this, alive = std::weak_ptr(alive_), uid = pod.uid, name = status.container,
-       id = status.id](Result<std::string> words) {
-        if (!alive.expired() && words && !words->empty()) Take(uid, name, id, *std::move(words));
+  tasks_.Submit<std::string>(
+      "messages", [spoken] { return Result<std::string>(MessageOf(spoken)); },
+      [this, uid = pod.uid, name = status.container, id = status.id](Result<std::string> words) {
+        if (words && !words->empty()) Take(uid, name, id, *std::move(words));
       });
 }
 

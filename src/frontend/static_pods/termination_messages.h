@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/result.h"
 #include "frontend/static_pods/static_pod_context.h"
 #include "frontend/static_pods/volumes.h"
+#include "host/event_loop/task_scope.h"
 #include "model/pod.h"
 #include "runtime/lifecycle/runtime.h"
 
@@ -66,7 +66,7 @@ class TerminationMessages {
 
   const StaticPodContext& context_;
   core::Node& node_;
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  event_loop::TaskScope tasks_{node_.executor()};
   std::map<std::string, Known> known_;  // by uid
 };
 

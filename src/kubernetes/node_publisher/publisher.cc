@@ -22,7 +22,7 @@ bool NobodyAnswers(const Error& error) { return error.code == Code::kUnreachable
 Publisher::Publisher(std::unique_ptr<Writer> writer, event_loop::Executor& executor, const os::Clock& clock,
                      const PublisherOptions& options, Tell tell)
     : writer_(std::move(writer)),
-      executor_(executor),
+      tasks_(executor),
       clock_(clock),
       options_(options),
       tell_(std::move(tell)),
@@ -52,8 +52,8 @@ void Publisher::Tick(os::MonoTime now) {
   busy_ = true;
   changed_at_.reset();
   again_at_.reset();
-  event_loop::Submit<bool>(
-      executor_, "publish " + std::string(kind()),
+  tasks_.Submit<bool>(
+      "publish " + std::string(kind()),
       [writer = writer_, moment = newest_, look, wall = clock_.Wall()] { return writer->Write(moment, look, wall); },
       [this](const Result<bool>& written) { Done(written); });
 }

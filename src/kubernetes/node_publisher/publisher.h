@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "host/event_loop/executor.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "kubernetes/kube_client/pace.h"
 #include "kubernetes/node_publisher/writer.h"
@@ -55,7 +56,7 @@ class Publisher {
   void Failed(const Error& error);
 
   const std::shared_ptr<Writer> writer_;  // jobs have it, too
-  event_loop::Executor& executor_;
+  event_loop::TaskScope tasks_;
   const os::Clock& clock_;
   const PublisherOptions options_;
   const Tell tell_;

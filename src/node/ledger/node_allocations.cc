@@ -174,8 +174,8 @@ void NodeAllocations::StartSaving() {
   under_way_ = std::exchange(waiting_, {});
   saving_since_ = parts_.clock.Now();
   checkpoint::Saved saved{newest_, options_.boot_id, newest_fingerprint_};
-  event_loop::Submit<void>(
-      parts_.executor, "ledger", [&store = parts_.store, saved = std::move(saved)] { return store.Save(saved); },
+  tasks_.Submit<void>(
+      "ledger", [&store = parts_.store, saved = std::move(saved)] { return store.Save(saved); },
       [this](const Result<void>& done) { done ? Saved() : NotSaved(done.error()); });
 }
 

@@ -22,6 +22,7 @@
 #include "allocator/engine.h"
 #include "base/result.h"
 #include "host/event_loop/executor.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "model/decision.h"
 #include "model/defrag.h"
@@ -187,6 +188,7 @@ class NodeAllocations {
   void NotSaved(const Error& error);
 
   NodeAllocationsParts parts_;
+  event_loop::TaskScope tasks_{parts_.executor};
   allocator::Node node_;  // in force
   std::string fingerprint_;
   allocator::Node newest_node_;  // with under_way_ and waiting_

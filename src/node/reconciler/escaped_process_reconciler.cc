@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "host/event_loop/executor.h"
 #include "host/os/fs.h"
 
 namespace berth::reconciler {
@@ -76,14 +75,13 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
   // A thread of any of them may get onto CPUs that a container has for itself.
   const cgroup::Threads threads =
       TakenCpus(allocations_.ledger()).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
-  event_loop::Submit<std::vector<Seen>>(
-      executor_, "strays",
+  tasks_.Submit<std::vector<Seen>>(
+      "strays",
       [shared, threads, layout = groups_.site().tree().layout(), before = seen_,
        may_move = groups_.site().owns_containers()] {
         return LookAndReturn(layout, *shared, threads, before, may_move);
       },
-      [this, alive = std::weak_ptr(alive_), shared, take](const Result<std::vector<Seen>>& seen) {
-        if (alive.expired()) return;
+      [this, shared, take](const Result<std::vector<Seen>>& seen) {
         if (!seen && !failed_)
           events_.Warning("StrayLookFailed", allocations_.ObjectOfNode(),
                           "processes that leave their container's cpuset are not noticed: " + seen.error().message +

@@ -3,7 +3,6 @@
 #define BERTH_NODE_RECONCILER_ESCAPED_PROCESS_RECONCILER_H_
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "host/cgroup/escaped_processes.h"
 #include "host/event_loop/executor.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 #include "node/cgroup_manager/enforcer.h"
 #include "node/ledger/node_allocations.h"
@@ -24,7 +24,7 @@ class EscapedProcessReconciler {
  public:
   explicit EscapedProcessReconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups,
                                     pods::PodTable& pods, events::EventLog& events, event_loop::Executor& executor)
-      : allocations_(allocations), groups_(groups), pods_(pods), events_(events), executor_(executor) {}
+      : allocations_(allocations), groups_(groups), pods_(pods), events_(events), tasks_(executor) {}
 
   /// Begins a look, unless one is under way. What is astray at two looks in a row is moved back into its container's
   /// groups; where a runtime makes these, a container may have its reasons, and it is only reported. Groups that are
@@ -64,8 +64,7 @@ class EscapedProcessReconciler {
   cgroup_manager::Enforcer& groups_;
   pods::PodTable& pods_;
   events::EventLog& events_;
-  event_loop::Executor& executor_;
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  event_loop::TaskScope tasks_;
   bool looking_ = false;
   bool failed_ = false;                 // the last look, and that was told
   Known seen_;                          // at the last look

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/event_fd.h"
 #include "host/os/fs.h"
 #include "host/os/lock_file.h"
@@ -76,8 +77,8 @@ class ProcessRuntime final : public Runtime {
 
   ProcessRuntimeOptions options_;
   os::LockFile lock_;
-  std::shared_ptr<Launcher> launcher_;                           // also of jobs under way
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // for their ends: gone with this runtime
+  std::shared_ptr<Launcher> launcher_;  // also of jobs under way
+  event_loop::TaskScope tasks_{options_.executor};
   os::PidfdSet watched_;
   os::EventFd news_;                      // there are some of these
   os::TimerFd timer_;                     // for those with silent_since
@@ -178,15 +179,13 @@ Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
   if (id.size() > kMaxId)
     return Fail(Code::kInvalid, "start container " + request.container.name + " of pod " + request.pod_namespace + "/" +
                                     request.pod_name + ": pod uid and container name are too long");
-  event_loop::Submit<Launched>(
-      options_.executor, "start/" + request.pod_uid,
+  tasks_.Submit<Launched>(
+      "start/" + request.pod_uid,
       [launcher = launcher_, request = held.request, nodes = request.devices.device_nodes]() -> Result<Launched> {
         BERTH_RETURN_IF_ERROR(CheckThere(nodes));
         return launcher->Launch(request);
       },
-      [this, alive = std::weak_ptr(alive_), id](Result<Launched> launched) {
-        if (!alive.expired()) Started(id, std::move(launched));
-      });
+      [this, id](Result<Launched> launched) { Started(id, std::move(launched)); });
   DropWords(held.request);
   held.status = StatusOf(held);
   return held_.insert_or_assign(id, std::move(held)).first->second.status;
@@ -283,14 +282,12 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   if (held.creating || held.state.phase == ShimPhase::kRunning)
     return Fail(Code::kConflict, "container " + it->first + " runs: it cannot be forgotten");
   // The end is recorded: the supervisor is about to go.
-  event_loop::Submit<void>(
-      options_.executor, "start/" + held.request.pod_uid,
+  tasks_.Submit<void>(
+      "start/" + held.request.pod_uid,
       [launcher = launcher_, id = it->first, shim = std::move(held.shim)] {
         return launcher->RemoveRecordOf(id, shim);
       },
-      [this, alive = std::weak_ptr(alive_), uid = held.request.pod_uid](const Result<void>& removed) {
-        if (!alive.expired()) Forgotten(uid, removed);
-      });
+      [this, uid = held.request.pod_uid](const Result<void>& removed) { Forgotten(uid, removed); });
   Unwatch(held);
   held_.erase(it);
   return {};
