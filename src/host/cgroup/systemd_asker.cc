@@ -29,12 +29,12 @@ bool SystemdAsker::Question::MovesCpus() const {
 }
 
 void SystemdAsker::Use(event_loop::Executor& executor, std::function<void()> answered) {
-  executor_ = &executor;
+  tasks_.emplace(executor);
   answered_ = std::move(answered);
 }
 
 void SystemdAsker::Leave() {
-  executor_ = nullptr;
+  tasks_.reset();
   asked_.clear();
   moving_.clear();
   jobs_ = 0;
@@ -43,17 +43,17 @@ void SystemdAsker::Leave() {
 void SystemdAsker::DropStale() {
   const os::MonoTime now = os::SystemClock().Now();
   std::erase_if(asked_,
-                [&](const auto& entry) { return entry.second.answer && now - entry.second.answered_at >= kFresh; });
+                [&](const auto& entry) { return entry.second->answer && now - entry.second->answered_at >= kFresh; });
 }
 
 void SystemdAsker::DropAnswer(const std::string& unit) {
-  if (const auto found = asked_.find(unit); found != asked_.end() && found->second.answer) asked_.erase(found);
+  if (const auto found = asked_.find(unit); found != asked_.end() && found->second->answer) asked_.erase(found);
 }
 
 void SystemdAsker::DropAnswerOfMaking(const std::string& unit) {
   const auto found = asked_.find(unit);
   if (found == asked_.end()) return;
-  const std::string& method = found->second.question.method;
+  const std::string& method = found->second->question.method;
   if (method == kMake || method == kStart) DropAnswer(unit);
 }
 
@@ -63,34 +63,29 @@ bool SystemdAsker::asking() {
 }
 
 Result<bool> SystemdAsker::Ask(Question question, Job job) {
-  if (executor_ == nullptr) {
+  if (!in_use()) {
     Result<bool> answer = job(*systemd_);
     Count(answer);
     return answer;
   }
   DropStale();
   const auto found = asked_.find(question.unit);
-  if (found != asked_.end() && found->second.question == question) {
-    Asked& asked = found->second;
+  if (found != asked_.end() && found->second->question == question) {
+    Asked& asked = *found->second;
     if (!asked.answer) return Fail(Code::kBusy, question.method + " " + question.unit + ": systemd is being asked");
     Result<bool> answer = *std::move(asked.answer);
     asked_.erase(found);
     return answer;
   }
-  const std::uint64_t number = ++last_number_;
-  const std::string unit = question.unit;
-  auto busy = Fail(Code::kBusy, question.method + " " + unit + ": systemd is being asked");
-  const bool moves = question.MovesCpus();
-  if (moves) moving_.insert(unit);
-  asked_.insert_or_assign(unit, Asked{.question = std::move(question), .number = number, .answer = {}});
+  const auto asked = std::make_shared<Asked>(Asked{.question = std::move(question), .answer = {}});
+  const std::string& unit = asked->question.unit;
+  if (asked->question.MovesCpus()) moving_.insert(unit);
+  asked_.insert_or_assign(unit, asked);
   ++jobs_;
-  event_loop::Submit<bool>(
-      *executor_, kQueue, [systemd = systemd_, job = std::move(job)] { return job(*systemd); },
-      [this, unit, number, moves](Result<bool> answer) {
-        if (moves && in_use()) moving_.extract(unit);
-        Answered(unit, number, std::move(answer));
-      });
-  return busy;
+  tasks_->Submit<bool>(
+      kQueue, [systemd = systemd_, job = std::move(job)] { return job(*systemd); },
+      [this, asked](Result<bool> answer) { Answered(*asked, std::move(answer)); });
+  return Fail(Code::kBusy, asked->question.method + " " + unit + ": systemd is being asked");
 }
 
 /// One that was refused has changed nothing.
@@ -98,21 +93,24 @@ void SystemdAsker::Count(const Result<bool>& answer) {
   if (answer && *answer) ++done_;
 }
 
-void SystemdAsker::Answered(const std::string& unit, std::uint64_t number, Result<bool> answer) {
+/// Another question may have taken the place of this one.
+void SystemdAsker::Answered(Asked& asked, Result<bool> answer) {
   Count(answer);
-  if (executor_ == nullptr) return;
   --jobs_;
-  const auto found = asked_.find(unit);
-  if (found != asked_.end() && found->second.number == number) {
-    found->second.answer = std::move(answer);
-    found->second.answered_at = os::SystemClock().Now();
-  }
+  if (asked.question.MovesCpus()) moving_.extract(asked.question.unit);
+  asked.answer = std::move(answer);
+  asked.answered_at = os::SystemClock().Now();
   answered_();
-  if (jobs_ == 0) executor_->Run(kQueue, [systemd = systemd_] { systemd->Rest(); }, [] {});
+  if (jobs_ > 0 || !in_use()) return;
+  const auto rest = [systemd = systemd_]() -> Result<void> {
+    systemd->Rest();
+    return {};
+  };
+  tasks_->Submit<void>(kQueue, rest, [](const Result<void>&) {});
 }
 
 void SystemdAsker::Rest() {
-  if (executor_ == nullptr) systemd_->Rest();
+  if (!in_use()) systemd_->Rest();
 }
 
 Result<bool> SystemdAsker::StartTransient(const std::string& unit, const std::vector<Property>& properties) {

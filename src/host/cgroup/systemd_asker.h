@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "host/cgroup/systemd_bus.h"
 #include "host/event_loop/executor.h"
+#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
 
 namespace berth::cgroup {
@@ -33,7 +34,7 @@ class SystemdAsker {
   void Use(event_loop::Executor& executor, std::function<void()> answered);
   /// As before Use. Requires: no job of it runs any more.
   void Leave();
-  bool in_use() const { return executor_ != nullptr; }
+  bool in_use() const { return tasks_.has_value(); }
 
   // As those of Systemd. Errors: also kBusy, as above. Another question about the same unit takes the place of one that
   // was not answered, or whose answer nobody took: that one is still asked, before the new one.
@@ -72,7 +73,6 @@ class SystemdAsker {
   };
   struct Asked {
     Question question;
-    std::uint64_t number = 0;
     std::optional<Result<bool>> answer;
     os::MonoTime answered_at{};
   };
@@ -81,14 +81,13 @@ class SystemdAsker {
   Result<bool> Ask(Question question, Job job);
   void Count(const Result<bool>& answer);
   void DropStale();
-  void Answered(const std::string& unit, std::uint64_t number, Result<bool> answer);
+  void Answered(Asked& asked, Result<bool> answer);
 
-  std::shared_ptr<Systemd> systemd_;  // also of jobs
-  event_loop::Executor* executor_ = nullptr;
+  std::shared_ptr<Systemd> systemd_;            // also of jobs
+  std::optional<event_loop::TaskScope> tasks_;  // from Use to Leave
   std::function<void()> answered_;
-  std::map<std::string, Asked> asked_;  // by unit
-  std::multiset<std::string> moving_;   // units, one for each question under way that changes their CPUs
-  std::uint64_t last_number_ = 0;
+  std::map<std::string, std::shared_ptr<Asked>> asked_;  // by unit; of those under way also their jobs' ends
+  std::multiset<std::string> moving_;  // units, one for each question under way that changes their CPUs
   std::uint64_t done_ = 0;
   std::size_t jobs_ = 0;
 };
