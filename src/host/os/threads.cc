@@ -106,7 +106,8 @@ Threads::Lane* Threads::NextLane() {
 
 bool Threads::TakeJob(Job& job, Lane*& lane, List::iterator self) {
   const MutexLock lock(mutex_);
-  if (lane != nullptr) --lane->running;  // idle at the same moment: who sees no job left has a thread that is free
+  // Idle at the same moment: who sees no job left, or no thread that starts, has one that is free.
+  --(lane != nullptr ? lane->running : starting_);
   const MonoTime end = SystemClock().Now() + linger_;
   ++idle_;
   for (lane = NextLane(); lane == nullptr && !stop_; lane = NextLane()) {
@@ -132,10 +133,6 @@ bool Threads::TakeJob(Job& job, Lane*& lane, List::iterator self) {
 }
 
 void Threads::Work(List::iterator self) {
-  {
-    const MutexLock lock(mutex_);
-    --starting_;
-  }
   Lane* lane = nullptr;
   for (Job job; TakeJob(job, lane, self);) {
     job();
