@@ -197,10 +197,11 @@ const std::string* NriAllocator::PathOf(const std::string& uid, const std::strin
   return pod == table.pods().end() ? nullptr : table.FindContainer(pod->second, uid, name);
 }
 
-void NriAllocator::PutInPlace(const std::string& uid, const std::string& name) {
+void NriAllocator::PutInPlace(const std::string& uid, const std::string& name, cgroup_manager::Runs runs) {
   const std::string* const path = PathOf(uid, name);
   if (path == nullptr) return;
-  if (auto put = node_.groups().cpusets().Put(*path, node_.allocations().ledger()); !put)
+  const auto put = node_.groups().cpusets().Put(*path, node_.allocations().ledger(), runs);
+  if (!put && !node_.groups().site().IsUnderWay(put.error()))
     node_.events().Warning("FailedCgroupUpdate", "cgroup/" + *path, put.error().message);
 }
 
@@ -281,7 +282,7 @@ void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri
       node_.pool().Apply(node_.clock().Now(), {});
       if (!node_.pool().in_force()) why_not = NotInForce();
     }
-    if (why_not.empty()) PutInPlace(uid, name);
+    if (why_not.empty()) PutInPlace(uid, name, cgroup_manager::Runs::kNotYet);
     const bool given =
         why_not.empty() ? answer.Give(nri::Ready()) : answer.Give(Fail(Code::kExhausted, "berth: " + why_not));
     Answered("StartContainer", answer, given && why_not.empty());

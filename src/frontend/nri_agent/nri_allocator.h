@@ -142,7 +142,7 @@ class NriAllocator {
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod, const std::vector<std::string>* listed = nullptr);
   const std::string* PathOf(const std::string& uid, const std::string& name) const;
-  void PutInPlace(const std::string& uid, const std::string& name);
+  void PutInPlace(const std::string& uid, const std::string& name, cgroup_manager::Runs runs);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
   std::string NotJoined() const;

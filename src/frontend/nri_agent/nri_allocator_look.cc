@@ -293,7 +293,8 @@ void NriAllocator::PutDecidedInForce(const os::Slice& slice) {
   // doing.
   if (node_.pool().in_force() && !std::exchange(looking()->memory_put, true))
     for (const auto& [uid, name] : looking()->late)
-      if (node_.groups().planner().NodesOf({uid, name}, node_.allocations().ledger())) PutInPlace(uid, name);
+      if (node_.groups().planner().NodesOf({uid, name}, node_.allocations().ledger()))
+        PutInPlace(uid, name, cgroup_manager::Runs::kAlready);
   for (std::set<ContainerKey>& late = looking()->late; !late.empty();) {
     TellLate(*late.begin(), "was made while berthd was away");
     late.erase(late.begin());

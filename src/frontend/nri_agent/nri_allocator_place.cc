@@ -196,7 +196,7 @@ void NriAllocator::Saved(const std::string& uid, const std::string& name, bool o
 /// A container that ran already has its place now.
 void NriAllocator::TellLate(const ContainerKey& late, std::string_view how) {
   const auto& [uid, name] = late;
-  if (node_.pool().in_force()) PutInPlace(uid, name);
+  if (node_.pool().in_force()) PutInPlace(uid, name, cgroup_manager::Runs::kAlready);
   const auto record = node_.allocations().ledger().pods.find(uid);
   if (record == node_.allocations().ledger().pods.end()) return;
   if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)

@@ -103,6 +103,9 @@ class Tree {
   /// kUnsupported (controller not enabled), kBusy (v1 memory below usage), kInvalid (value out of range, v2 CPUs the
   /// parent does not have), kPermission.
   virtual Result<int> Write(std::string_view path, const CgroupValues& values) = 0;
+  /// The same for one whose processes have not run yet, and have next to no memory: it waits for nobody (WaitBehind)
+  /// but the kernel.
+  virtual Result<int> WriteBeforeRun(std::string_view path, const CgroupValues& values) { return Write(path, values); }
   /// Writes CPUs to a cgroup that has all of these and more; nothing is read before or after, unlike Write's. Errors:
   /// kNotFound, kBusy (v1: a group below has more), as the kernel's; nothing has changed then.
   virtual Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) {
@@ -130,7 +133,8 @@ class Tree {
   virtual Result<void> WriteExclusive(std::string_view, const CpuSet&) { return {}; }
   /// Writes cpuset.cpus.partition; what came of it is in the file. Requires: ReadPartition has it.
   virtual Result<void> WritePartition(std::string_view, std::string_view) { return {}; }
-  /// From now on memory follows when the cgroup gets other memory nodes. On v2 it always does. Errors: kNotFound.
+  /// From now on memory follows when the cgroup gets other memory nodes: the kernel migrates it before the write of
+  /// these returns. On v2 it always does. Errors: kNotFound.
   virtual Result<void> MigrateMemory(std::string_view) { return {}; }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
@@ -190,9 +194,9 @@ class Tree {
   virtual void RemoveRoot() {}
   /// The caller is about to wait for something: what pays only while there is work is given up.
   virtual void Rest() {}
-  /// From now on no call waits for somebody else (systemd): one that would begins what it needs on `executor` and fails
-  /// with kBusy, and when it is repeated goes on from there. `answered` is called on the executor's loop when that
-  /// pays. Calls with patience wait for the kernel as before.
+  /// From now on no call waits for somebody else (systemd, or the kernel while it migrates memory): one that would
+  /// begins what it needs on `executor` and fails with kBusy, and when it is repeated goes on from there. `answered` is
+  /// called on the executor's loop when that pays. Calls with patience wait for the kernel as before.
   virtual void WaitBehind(event_loop::Executor&, std::function<void()>) {}
   /// Something that a call began so is not finished.
   virtual bool asking() { return false; }

@@ -17,10 +17,32 @@
 #include "host/cgroup/group_processes.h"
 #include "host/cgroup/hierarchy.h"
 #include "host/cgroup/host_figures.h"
+#include "host/cgroup/memory_moves.h"
 #include "host/cgroup/patience.h"
 
 namespace berth::cgroup {
 namespace {
+
+std::vector<std::unique_ptr<Hierarchy>> HierarchiesOf(ControlFiles& files, const Layout& layout) {
+  std::vector<std::pair<const ControllerMount*, std::vector<std::string>>> mounts;
+  for (const ControllerMount& c : layout.controllers) {
+    const auto same =
+        std::find_if(mounts.begin(), mounts.end(), [&](const auto& m) { return m.first->mount == c.mount; });
+    if (same == mounts.end()) {
+      mounts.push_back({&c, {c.controller}});
+    } else {
+      same->second.push_back(c.controller);
+    }
+  }
+  if (const auto& apart = layout.accounting; apart && !apart->read_only)
+    mounts.push_back({&*apart, {apart->controller}});
+  std::vector<std::unique_ptr<Hierarchy>> out;
+  for (auto& [mount, names] : mounts) {
+    out.push_back(mount->v2 ? MakeV2Hierarchy(files, mount->mount, std::move(names))
+                            : MakeV1Hierarchy(files, mount->mount, std::move(names)));
+  }
+  return out;
+}
 
 class HostTree final : public Tree {
  public:
@@ -38,6 +60,7 @@ class HostTree final : public Tree {
   const Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override;
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
+  Result<int> WriteBeforeRun(std::string_view path, const CgroupValues& values) override;
   Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) override;
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
@@ -63,6 +86,11 @@ class HostTree final : public Tree {
   Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path, os::Millis patience) override;
   void RemoveRoot() override;
+  void WaitBehind(event_loop::Executor& executor, std::function<void()> answered) override {
+    moves_.Use(executor, std::move(answered));
+  }
+  bool asking() override { return moves_.under_way(); }
+  void WaitHere() override { moves_.Leave(); }
   Result<std::vector<std::string>> Children(std::string_view path) override;
   Result<std::vector<std::string>> CpusetChildren(std::string_view path) override;
   CgroupDirs Dirs(std::string_view path) const override;
@@ -76,6 +104,9 @@ class HostTree final : public Tree {
   bool Has(std::string_view controller) const;
   /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of v2.
   std::string PartitionDir(const std::string& full) const;
+  /// Writing these nodes would have the kernel migrate memory.
+  Result<bool> Migrates(const std::string& full, const NodeSet& mems);
+  Result<void> MoveMemory(const std::string& full, const NodeSet& mems);
   Result<void> RemoveTree(const std::string& dir, Patience& waiting);
 
   std::unique_ptr<os::Fs> fs_;
@@ -85,26 +116,12 @@ class HostTree final : public Tree {
   TreeDoors doors_;
   std::vector<std::unique_ptr<Hierarchy>> hierarchies_;
   GroupProcesses processes_;
+  MemoryMoves moves_;
 };
 
 Result<void> HostTree::Start(bool root_too) {
   if (root_too) BERTH_RETURN_IF_ERROR(CheckWritable(layout_));
-  std::vector<std::pair<const ControllerMount*, std::vector<std::string>>> mounts;
-  for (const ControllerMount& c : layout_.controllers) {
-    const auto same =
-        std::find_if(mounts.begin(), mounts.end(), [&](const auto& m) { return m.first->mount == c.mount; });
-    if (same == mounts.end()) {
-      mounts.push_back({&c, {c.controller}});
-    } else {
-      same->second.push_back(c.controller);
-    }
-  }
-  if (const auto& apart = layout_.accounting; apart && !apart->read_only)
-    mounts.push_back({&*apart, {apart->controller}});
-  for (auto& [mount, names] : mounts) {
-    hierarchies_.push_back(mount->v2 ? MakeV2Hierarchy(files_, mount->mount, std::move(names))
-                                     : MakeV1Hierarchy(files_, mount->mount, std::move(names)));
-  }
+  hierarchies_ = HierarchiesOf(files_, layout_);
   if (!Has("cpuset"))
     return Fail(Code::kUnsupported,
                 "no cgroup hierarchy with the cpuset controller; mount one ('mount -t cgroup2 none "
@@ -147,11 +164,31 @@ Result<void> HostTree::CheckAsked(const CgroupValues& values) const {
 
 Result<void> HostTree::Create(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(h->Create(full));
+  for (const auto& h : hierarchies_) {
+    if (moves_.under_way() && !h->v2() && h->Has("cpuset")) {  // a new one there is empty until it is written
+      BERTH_TRY(const bool exists, fs_->Exists(h->Dir(full)));
+      if (!exists) return moves_.Busy("make cgroup " + full);
+    }
+    BERTH_RETURN_IF_ERROR(h->Create(full));
+  }
   return {};
 }
 
 Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
+  BERTH_TRY(const std::string full, Checked(path));
+  if (moves_.under_way() && (values.cpus || values.mems)) return moves_.Busy("write the cpuset of cgroup " + full);
+  bool migrates = false;
+  if (moves_.in_use() && values.mems) {
+    BERTH_TRY(migrates, Migrates(full, *values.mems));
+  }
+  CgroupValues here = values;
+  if (migrates) here.mems.reset();
+  BERTH_TRY(const int writes, WriteBeforeRun(path, here));
+  if (migrates) BERTH_RETURN_IF_ERROR(MoveMemory(full, *values.mems));
+  return writes;
+}
+
+Result<int> HostTree::WriteBeforeRun(std::string_view path, const CgroupValues& values) {
   BERTH_TRY(const std::string full, Checked(path));
   BERTH_RETURN_IF_ERROR(CheckAsked(values));
   const std::uint64_t before = files_.writes();
@@ -159,8 +196,30 @@ Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
   return static_cast<int>(files_.writes() - before);
 }
 
+Result<bool> HostTree::Migrates(const std::string& full, const NodeSet& mems) {
+  for (const auto& h : hierarchies_) {
+    if (!h->Has("cpuset")) continue;
+    BERTH_TRY(const auto now, h->ReadMems(full));
+    return now && *now != mems ? processes_.AnyIn(full) : Result<bool>(false);
+  }
+  return false;
+}
+
+/// The job has control files of its own; the file system is for all threads, and outlives it.
+Result<void> HostTree::MoveMemory(const std::string& full, const NodeSet& mems) {
+  return moves_.Move(full, mems, [&fs = *fs_, layout = layout_, owned = root_.size(), full, mems]() -> Result<void> {
+    ControlFiles files(fs);
+    CgroupValues values;
+    values.mems = mems;
+    for (const auto& h : HierarchiesOf(files, layout))
+      if (h->Has("cpuset")) BERTH_RETURN_IF_ERROR(h->Write(full, owned, values));
+    return {};
+  });
+}
+
 Result<void> HostTree::NarrowCpus(std::string_view path, const CpuSet& cpus) {
   BERTH_TRY(const std::string full, Checked(path));
+  if (moves_.under_way()) return moves_.Busy("narrow cgroup " + full);
   if (cpus.empty()) return Fail(Code::kInvalid, "narrow cgroup " + full + ": an empty set would mean the parent's");
   for (const auto& h : hierarchies_)
     if (h->Has("cpuset")) return files_.Write(h->Dir(full) + "/cpuset.cpus", FormatIds(cpus));
@@ -194,6 +253,7 @@ Result<CpuSet> HostTree::ReadCpus(std::string_view path) {
 
 Result<Cpuset> HostTree::ReadCpuset(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
+  if (moves_.IsMoving(full)) return moves_.Busy("read the memory nodes of cgroup " + full);
   for (const auto& h : hierarchies_) {
     if (!h->Has("cpuset")) continue;
     BERTH_TRY(auto cpus, h->ReadCpus(full));

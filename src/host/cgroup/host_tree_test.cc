@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
 #include "testing/fixtures.h"
 #include "testing/memory_fs.h"
+#include "testing/queued_executor.h"
 
 namespace berth::cgroup {
 namespace {
@@ -245,6 +247,103 @@ TEST_P(TreeTest, WhetherSomethingRunsInAGroupIsOneLookWhereItDoes) {
   counting.opens = 0;
   EXPECT_THAT(*counted->CpusetChildren(kPod), ElementsAre("web"));
   EXPECT_EQ(1, counting.opens);
+}
+
+// ---- memory of processes ----
+
+struct MemoryMoveTest : TreeTest {
+  void SetUp() override {
+    ASSERT_TRUE(tree().Create(kContainer));
+    ASSERT_TRUE(tree().Create(kOther));
+    ASSERT_TRUE(host_.kernel.AddProcess(At(kContainer), 30));
+    tree().WaitBehind(executor_, [this] { ++answers_; });
+  }
+  static constexpr std::string_view kOther = "kubepods/burstable/podu1/log";
+  std::string Mems() { return host_.kernel.Value("cpuset", At(kContainer), "cpuset.mems"); }
+  std::optional<Code> FailureOf(const CgroupValues& values, std::string_view path = kContainer) {
+    const auto written = tree().Write(path, values);
+    return written ? std::nullopt : std::optional(written.error().code);
+  }
+  static CgroupValues On(std::string_view cpus, std::string_view mems) {
+    CgroupValues v = CpusOnly(cpus);
+    v.mems = Nodes(mems);
+    return v;
+  }
+  testkit::QueuedExecutor executor_;
+  int answers_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, MemoryMoveTest, ::testing::Bool(),
+                         [](const auto& which) { return which.param ? "V2" : "V1"; });
+
+TEST_P(MemoryMoveTest, NodesOfWhatRunsAreWrittenOnAnotherThread) {
+  const std::string before = Mems();
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "1")));
+  EXPECT_TRUE(tree().asking());
+  EXPECT_EQ(before, Mems()) << "not by the thread that asked for it";
+  EXPECT_EQ("1", host_.kernel.Value("cpuset", At(kContainer), "cpuset.cpus")) << "everything else is";
+  EXPECT_EQ(Code::kBusy, tree().ReadCpuset(kContainer).error().code) << "its nodes are neither these nor those";
+  EXPECT_TRUE(tree().ReadCpuset(kOther));
+  ASSERT_TRUE(executor_.RunOne());
+  EXPECT_EQ(1, answers_);
+  EXPECT_FALSE(tree().asking());
+  EXPECT_EQ("1", Mems());
+  EXPECT_FALSE(FailureOf(On("1", "1")));
+  EXPECT_EQ(0U, executor_.waiting()) << "there is nothing left to be done";
+}
+
+// In the kernel each of them would wait for the memory, too.
+TEST_P(MemoryMoveTest, NoOtherCpusetIsWrittenMeanwhile) {
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "1")));
+  const std::uint64_t writes = tree().writes();
+  EXPECT_EQ(Code::kBusy, FailureOf(CpusOnly("2"), kOther));
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "0")));
+  EXPECT_EQ(Code::kBusy, tree().NarrowCpus(kOther, Cpus("2")).error().code);
+  if (!v2()) {
+    EXPECT_EQ(Code::kBusy, tree().Create("kubepods/burstable/podu1/new").error().code);
+  }
+  EXPECT_EQ(writes, tree().writes());
+  EXPECT_EQ(1U, executor_.waiting());
+  CgroupValues limit;
+  limit.pids_max = 99;
+  EXPECT_FALSE(FailureOf(limit, kOther)) << "which is no cpuset";
+  EXPECT_TRUE(tree().WriteBeforeRun(kOther, CpusOnly("2"))) << "a runtime waits for it";
+  executor_.RunAll();
+  EXPECT_FALSE(FailureOf(CpusOnly("3"), kOther));
+}
+
+TEST_P(MemoryMoveTest, WithoutProcessesThereIsNothingToMove) {
+  host_.kernel.EndProcess(30);
+  EXPECT_FALSE(FailureOf(On("1", "1")));
+  EXPECT_EQ("1", Mems());
+  EXPECT_EQ(0U, executor_.waiting());
+}
+
+TEST_P(MemoryMoveTest, WhatFailsIsToldOnceAndTriedAgain) {
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "7")));
+  executor_.RunAll();
+  const auto why = FailureOf(On("1", "7"));
+  EXPECT_TRUE(why && *why != Code::kBusy);
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "7")));
+  executor_.RunAll();
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "1"))) << "begun: what failed was of other nodes";
+  executor_.RunAll();
+  EXPECT_EQ("1", Mems());
+}
+
+TEST_P(MemoryMoveTest, AGroupThatGoesMeanwhileIsNoFailure) {
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "1")));
+  host_.kernel.EndProcess(30);
+  ASSERT_TRUE(tree().Remove(kContainer));
+  executor_.RunAll();
+  EXPECT_EQ(1, answers_);
+  EXPECT_EQ(Code::kNotFound, FailureOf(On("1", "1")));
+}
+
+TEST_P(MemoryMoveTest, WhoWaitsHereAgainWritesHere) {
+  tree().WaitHere();
+  EXPECT_FALSE(FailureOf(On("1", "1")));
+  EXPECT_EQ("1", Mems());
 }
 
 TEST_P(TreeTest, KillsAndRemovesAWholePod) {

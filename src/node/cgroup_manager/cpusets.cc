@@ -105,7 +105,7 @@ Result<void> Cpusets::GiveOwnSets(const WantedCpus& wanted) {
   return {};
 }
 
-/// The kernel migrates what the containers use before a write returns.
+/// The kernel migrates what the containers use, one after the other.
 Result<void> Cpusets::MoveMemories(const Ledger& ledger) {
   for (; !memory_moves_.empty(); memory_moves_.erase(memory_moves_.begin())) {
     for (const auto& [path, group] : table_.containers()) {
@@ -161,19 +161,22 @@ int Cpusets::NarrowBelow(const std::string& above, const CpuSet& most) {
   return narrowed;
 }
 
-Result<void> Cpusets::Put(const std::string& path, const Ledger& ledger) {
+Result<void> Cpusets::Put(const std::string& path, const Ledger& ledger, Runs runs) {
   const auto group = table_.containers().find(path);
   if (group == table_.containers().end()) return {};
   BERTH_TRY(const Online online, site_.tree().OnlineCpus());
-  auto now = site_.tree().ReadCpuset(path);
-  if (!now && now.error().code == Code::kNotFound) return {};
-  if (!now) return std::unexpected(std::move(now).error());
+  const auto now = site_.tree().ReadCpuset(path);
+  if (!now) return now.error().code == Code::kNotFound ? Result<void>() : std::unexpected(now.error());
   CgroupValues values;
   const CpuSet cpus = planner_.CpusNow(group->second, ledger, online);
   if (!cpus.empty() && now->cpus != cpus) values.cpus = cpus;
   if (const auto mems = planner_.NodesOf(group->second, ledger); mems && now->mems != *mems) values.mems = mems;
   left_.erase(path);
-  if (values != CgroupValues()) BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(path, values));
+  if (values != CgroupValues()) {
+    const auto written =
+        runs == Runs::kAlready ? site_.tree().Write(path, values) : site_.tree().WriteBeforeRun(path, values);
+    if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+  }
   left_.emplace(path, values.cpus.value_or(now->cpus));
   return {};
 }

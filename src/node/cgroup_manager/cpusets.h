@@ -3,6 +3,7 @@
 #define BERTH_NODE_CGROUP_MANAGER_CPUSETS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,6 +27,9 @@ struct Repaired {
   std::string path;
   std::string what;  ///< "CPUs were 0-3, must be 2"
 };
+
+/// Whether the processes of a container have begun to run, and may have memory that the kernel would migrate.
+enum class Runs : std::uint8_t { kNotYet, kAlready };
 
 /// Both are done in slices: what is to be done is planned at the beginning, with the ledger and the groups of then.
 /// When these change, Restart has to be called.
@@ -61,9 +65,10 @@ class Cpusets {
   /// to be called again. CPUs that went off- or online since Apply are not followed here: nothing is put right then, as
   /// what differs was nobody's write (see online()). Errors: as Apply.
   Result<std::optional<std::vector<Repaired>>> Repair(const Ledger& ledger, const os::Slice& slice = {});
-  /// Gives the group of one container, whatever it has, the CPUs and memory nodes `ledger` says: of one that is about
-  /// to run. Requires: Apply was done. Gone: success. Errors: of the kernel.
-  Result<void> Put(const std::string& path, const Ledger& ledger);
+  /// Gives the group of one container, whatever it has, the CPUs and memory nodes `ledger` says. Requires: Apply was
+  /// done. Gone: success. Errors: of the kernel; kBusy (Site::IsUnderWay) for one that runs: it has its CPUs, and its
+  /// memory is being migrated, or that of another, and Repair comes to it.
+  Result<void> Put(const std::string& path, const Ledger& ledger, Runs runs);
   /// Memory of the pod's containers goes where the ledger has it, with the next Apply that comes to its end.
   void MoveMemory(const std::string& uid) { memory_moves_.insert(uid); }
   /// The next call of either begins anew. Apply does not read again what the one that was under way has read or

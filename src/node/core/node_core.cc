@@ -8,9 +8,6 @@
 namespace berth::core {
 namespace {
 
-/// In one move: the kernel migrates before a write returns, and the loop does nothing else meanwhile.
-constexpr Bytes kMostMigrated = GiB(1);
-
 cgroup_manager::Ownership OwnershipOf(const NodeOptions& options, const runtime::Runtime& runtime) {
   using enum cgroup_manager::Ownership;
   if (!options.owns_pods) return kNone;
@@ -75,10 +72,6 @@ Result<Move> Node::MakeMove(const MoveRequest& request) {
     return Fail(Code::kConflict, "pod " + FullName(managed.pod) + " does not run, or something about it is under way");
   BERTH_TRY(auto proposed, allocations_.ProposeMove(request));
   Move& move = proposed.second;
-  if (move.bytes > kMostMigrated)
-    return Fail(Code::kUnsupported, "pod " + FullName(managed.pod) + " has more memory to migrate than " +
-                                        std::to_string(kMostMigrated.v >> 30) +
-                                        " GiB, for which berthd would have to wait");
   Commit(managed, std::move(proposed.first),
          [this, text = MoveText(move)](pods::ManagedPod& moved, const Result<void>& saved) {
            if (!saved) return;

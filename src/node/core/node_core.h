@@ -108,8 +108,7 @@ class Node {
   void NoteFreed() { allocations_.NoteFreed(); }
   /// Takes a running container (or pod) elsewhere on the node: one record in the ledger, then its CPUs, then its
   /// memory. It is being saved when this returns. Errors: of allocator::PlanMove; kConflict: it does not run, or
-  /// something about it is under way; kUnsupported: too much memory would have to be migrated; kBusy: the ledger cannot
-  /// be saved.
+  /// something about it is under way; kBusy: the ledger cannot be saved.
   Result<Move> MakeMove(const MoveRequest& request);
   /// Takes what device plug-ins have said, with events. True: what they have is not what it was; pods may get in now.
   bool TakeDevices();
