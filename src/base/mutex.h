@@ -17,6 +17,8 @@
 #define BERTH_GUARDED_BY(mutex) BERTH_THREAD_ANNOTATION(guarded_by(mutex))
 /// This function may only be called while `mutex` is held.
 #define BERTH_REQUIRES(...) BERTH_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+/// From this function's return on `mutex` counts as held: it ends the program where it is not.
+#define BERTH_ASSERTS(...) BERTH_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 /// This function takes `mutex` itself: the caller must not hold it.
 #define BERTH_EXCLUDES(...) BERTH_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/histogram.h"
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "host/os/clock.h"
 
@@ -38,10 +39,10 @@ inline constexpr std::array kTurnBounds = {0.0001, 0.0002, 0.0005, 0.001, 0.002,
 class AwayTime {
  public:
   /// A turn begins.
-  void Begin(os::MonoTime now) BERTH_EXCLUDES(mutex_);
+  void Begin(os::MonoTime now) BERTH_REQUIRES(loop_thread) BERTH_EXCLUDES(mutex_);
   /// The loop calls this callback; it ends with the next Call or with End.
-  void Call(os::MonoTime now, std::string_view what) BERTH_EXCLUDES(mutex_);
-  void End(os::MonoTime now) BERTH_EXCLUDES(mutex_);
+  void Call(os::MonoTime now, std::string_view what) BERTH_REQUIRES(loop_thread) BERTH_EXCLUDES(mutex_);
+  void End(os::MonoTime now) BERTH_REQUIRES(loop_thread) BERTH_EXCLUDES(mutex_);
 
   AwayFigures Read(os::MonoTime now) const BERTH_EXCLUDES(mutex_);
 

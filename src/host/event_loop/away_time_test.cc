@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/loop_thread.h"
+
 namespace berth::event_loop {
 namespace {
 
@@ -12,12 +14,14 @@ os::MonoTime At(milliseconds since_zero) { return os::MonoTime(since_zero); }
 
 /// One turn with one call of that length.
 void Turn(AwayTime& away, milliseconds at, milliseconds time, std::string_view what) {
+  loop_thread.Claim();
   away.Begin(At(at));
   away.Call(At(at), what);
   away.End(At(at + time));
 }
 
 TEST(AwayTimeTest, NamesTheLongestCallOfTheLongestTurn) {
+  loop_thread.Claim();
   AwayTime away;
   away.Begin(At(milliseconds(100)));
   away.Call(At(milliseconds(101)), "runtime");
@@ -45,6 +49,7 @@ TEST(AwayTimeTest, ForgetsAfterAMinuteWhatWasLongLately) {
 }
 
 TEST(AwayTimeTest, TellsWhatTheLoopIsAtNow) {
+  loop_thread.Claim();
   AwayTime away;
   away.Begin(At(milliseconds(10)));
   away.Call(At(milliseconds(12)), "runtime");

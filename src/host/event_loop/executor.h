@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 
 namespace berth::event_loop {
@@ -33,7 +34,7 @@ void Submit(Executor& executor, const std::string& queue, JobFunction job, ThenF
   auto answer = std::make_shared<Result<T>>(Fail(Code::kInternal, "the job was not run"));
   executor.Run(
       queue, [answer, job = std::move(job)]() mutable { *answer = job(); },
-      [answer, then = std::move(then)]() mutable { then(std::move(*answer)); });
+      [answer, then = std::move(then)]() BERTH_REQUIRES(loop_thread) mutable { then(std::move(*answer)); });
 }
 
 }  // namespace berth::event_loop

@@ -44,6 +44,7 @@ void BlockSignals(const std::vector<int>& signals) {
 }
 
 Result<std::unique_ptr<Loop>> Loop::Open(const os::Clock& clock) {
+  loop_thread.Claim();
   os::UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return FailErrno("create an epoll descriptor", "", errno);
   BERTH_TRY(os::EventFd posted, os::EventFd::Open());
@@ -85,7 +86,7 @@ Result<void> Loop::TakeSignals(const std::vector<int>& signals, std::function<vo
   const sigset_t set = SetOf(signals);
   os::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return FailErrno("create a signalfd", "", errno);
-  BERTH_RETURN_IF_ERROR(Watch(fd.get(), "signal", [this](os::MonoTime) { ReadSignals(); }));
+  BERTH_RETURN_IF_ERROR(Watch(fd.get(), "signal", [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { ReadSignals(); }));
   signals_ = std::move(fd);
   on_signal_ = std::move(callback);
   return {};
@@ -106,7 +107,7 @@ bool Loop::Post(std::string what, Job job) {
 }
 
 Result<void> Loop::RunForAsker(std::string what, os::Millis within, std::function<void()> work) {
-  BERTH_CHECK(std::this_thread::get_id() != thread_);  // it would wait for itself
+  BERTH_CHECK(std::this_thread::get_id() != thread_);  // it would wait for itself, where clang does not see it
   const auto letter = std::make_shared<Letter>();
   const bool posted = Post(what, [this, letter, work = std::move(work)] {
     {
@@ -199,6 +200,7 @@ int Loop::TimeToWait() const {
 }
 
 Result<void> Loop::Turn(bool may_wait) {
+  BERTH_CHECK(std::this_thread::get_id() == thread_);  // so that all that is called from here is
   constexpr std::size_t kMostEvents = 16;
   std::array<epoll_event, kMostEvents> ready{};
   const int count = ::epoll_wait(epoll_.get(), ready.data(), kMostEvents, may_wait ? TimeToWait() : 0);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "host/event_loop/away_time.h"
@@ -42,7 +43,7 @@ class Loop {
   };
 
   /// `clock` outlives the loop. Errors: as epoll_create1(2) and eventfd(2).
-  static Result<std::unique_ptr<Loop>> Open(const os::Clock& clock);
+  static Result<std::unique_ptr<Loop>> Open(const os::Clock& clock) BERTH_ASSERTS(loop_thread);
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
   ~Loop();
@@ -50,28 +51,31 @@ class Loop {
   /// Calls `callback` again and again while `fd` is ready, or broken. The descriptor stays the caller's, who calls
   /// Forget before it is closed. Errors: as epoll_ctl(2); nothing is watched then. A descriptor that is watched
   /// already: kInvalid.
-  Result<void> Watch(int fd, std::string what, Callback callback, Ready ready = Ready::kReadable);
+  Result<void> Watch(int fd, std::string what, Callback callback, Ready ready = Ready::kReadable)
+      BERTH_REQUIRES(loop_thread);
   /// No call comes any more. Nothing happens when it is not watched.
-  void Forget(int fd);
+  void Forget(int fd) BERTH_REQUIRES(loop_thread);
 
   /// For what knows by itself when it wants to be called: `due` is asked before each wait, and `callback` called once
   /// that time has come, at most once a turn.
-  void Keep(std::string what, std::function<os::MonoTime()> due, Callback callback);
+  void Keep(std::string what, std::function<os::MonoTime()> due, Callback callback) BERTH_REQUIRES(loop_thread);
   /// Called at the end of each turn, for what rests on everything that turn did.
-  void EachTurn(std::string what, Callback callback);
+  void EachTurn(std::string what, Callback callback) BERTH_REQUIRES(loop_thread);
   /// Called with the number of each signal that comes. Requires: BlockSignals of these; called once.
   /// Errors: as signalfd(2).
-  Result<void> TakeSignals(const std::vector<int>& signals, std::function<void(int signal)> callback);
+  Result<void> TakeSignals(const std::vector<int>& signals, std::function<void(int signal)> callback)
+      BERTH_REQUIRES(loop_thread);
 
   /// Runs `job` on the loop's thread, after all that was posted before. False: the loop is closed, and `job` is gone.
   bool Post(std::string what, Job job) BERTH_EXCLUDES(mutex_);
 
   /// Runs `work` on the loop's thread and returns what it returned. When the loop does not come to it `within` this
   /// time, it is never run; once begun it is waited for, so it may refer to what the caller holds.
-  /// Requires: not called on the loop's thread. Errors: kTimeout: the loop did not come to it, the message says what it
-  /// is at; kCancelled: it is closed, berthd is stopping; else those of `work`.
+  /// Errors: kTimeout: the loop did not come to it, the message says what it is at; kCancelled: it is closed, berthd is
+  /// stopping; else those of `work`.
   template <class T>
-  Result<T> Ask(std::string what, os::Millis within, std::function<Result<T>()> work) {
+  Result<T> Ask(std::string what, os::Millis within, std::function<Result<T>()> work)
+      BERTH_EXCLUDES(mutex_, loop_thread) {
     Result<T> answer = Fail(Code::kInternal, "the loop has not answered");
     BERTH_RETURN_IF_ERROR(RunForAsker(std::move(what), within, [&] { answer = work(); }));
     return answer;
@@ -79,11 +83,11 @@ class Loop {
 
   /// Waits for something and does what is to be done, a slice of it when there is much. `may_wait` false: only what
   /// there is now. Errors: as epoll_wait(2).
-  Result<void> Turn(bool may_wait);
+  Result<void> Turn(bool may_wait) BERTH_REQUIRES(loop_thread);
   /// Turns until Stop. Errors: as Turn.
-  Result<void> Run();
+  Result<void> Run() BERTH_REQUIRES(loop_thread);
   /// Run returns after this turn.
-  void Stop() { stopped_ = true; }
+  void Stop() BERTH_REQUIRES(loop_thread) { stopped_ = true; }
   /// From now on nothing is posted and nobody is answered; who waits for an answer gets the error at once.
   void Close() BERTH_EXCLUDES(mutex_);
 
@@ -111,28 +115,29 @@ class Loop {
   struct Letter;
 
   Loop(const os::Clock& clock, os::UniqueFd epoll, os::EventFd posted_fd);
-  Result<void> RunForAsker(std::string what, os::Millis within, std::function<void()> work) BERTH_EXCLUDES(mutex_);
+  Result<void> RunForAsker(std::string what, os::Millis within, std::function<void()> work)
+      BERTH_EXCLUDES(mutex_, loop_thread);
   Error NoAnswer(const std::string& what, os::Millis within) const;
-  int TimeToWait() const;
-  void Call(std::string_view what, const Callback& callback);
-  void CallReady(std::uint64_t key);
-  void CallDue();
-  void RunPosted() BERTH_EXCLUDES(mutex_);
-  void ReadSignals();
+  int TimeToWait() const BERTH_REQUIRES(loop_thread);
+  void Call(std::string_view what, const Callback& callback) BERTH_REQUIRES(loop_thread);
+  void CallReady(std::uint64_t key) BERTH_REQUIRES(loop_thread);
+  void CallDue() BERTH_REQUIRES(loop_thread);
+  void RunPosted() BERTH_REQUIRES(loop_thread) BERTH_EXCLUDES(mutex_);
+  void ReadSignals() BERTH_REQUIRES(loop_thread);
 
   const os::Clock& clock_;
   const std::thread::id thread_ = std::this_thread::get_id();
   os::UniqueFd epoll_;
   os::EventFd posted_fd_;
-  os::UniqueFd signals_;
-  std::function<void(int)> on_signal_;
+  os::UniqueFd signals_ BERTH_GUARDED_BY(loop_thread);
+  std::function<void(int)> on_signal_ BERTH_GUARDED_BY(loop_thread);
   // By a key that is never used again: an event may be of a descriptor that was forgotten, and its number opened anew.
-  std::map<std::uint64_t, std::shared_ptr<Watched>> watched_;
-  std::map<int, std::uint64_t> keys_;  // of watched descriptors
-  std::uint64_t last_key_ = 0;
-  std::list<Kept> kept_;  // callbacks may add to it
-  std::list<AtEnd> each_turn_;
-  bool stopped_ = false;
+  std::map<std::uint64_t, std::shared_ptr<Watched>> watched_ BERTH_GUARDED_BY(loop_thread);
+  std::map<int, std::uint64_t> keys_ BERTH_GUARDED_BY(loop_thread);  // of watched descriptors
+  std::uint64_t last_key_ BERTH_GUARDED_BY(loop_thread) = 0;
+  std::list<Kept> kept_ BERTH_GUARDED_BY(loop_thread);  // callbacks may add to it
+  std::list<AtEnd> each_turn_ BERTH_GUARDED_BY(loop_thread);
+  bool stopped_ BERTH_GUARDED_BY(loop_thread) = false;
   AwayTime away_;
 
   Mutex mutex_;

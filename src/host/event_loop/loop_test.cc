@@ -9,6 +9,7 @@
 #include <atomic>
 #include <future>
 
+#include "base/loop_thread.h"
 #include "testing/fixtures.h"
 
 namespace berth::event_loop {
@@ -17,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using testkit::ManualClock;
 
-std::unique_ptr<Loop> MakeLoop(const os::Clock& clock = os::SystemClock()) {
+std::unique_ptr<Loop> MakeLoop(const os::Clock& clock = os::SystemClock()) BERTH_ASSERTS(loop_thread) {
   auto loop = Loop::Open(clock);
   BERTH_CHECK(loop.has_value());
   return *std::move(loop);
@@ -62,7 +63,7 @@ TEST(LoopTest, NeverCallsForADescriptorThatAnotherCallForgotInTheSameTurn) {
   auto b = Line();
   int calls = 0;
   const auto forget_other = [&](const os::UniqueFd& other) {
-    return [&](os::MonoTime) {
+    return [&](os::MonoTime) BERTH_REQUIRES(loop_thread) {
       ++calls;
       loop->Forget(other.get());
     };
@@ -79,10 +80,12 @@ TEST(LoopTest, LetsACallbackForgetItself) {
   const auto loop = MakeLoop();
   const auto line = Line();
   std::string said = "not called";
-  ASSERT_TRUE(loop->Watch(line[0].get(), "line", [&, words = std::string("still there after Forget")](os::MonoTime) {
-    loop->Forget(line[0].get());
-    said = words;
-  }));
+  ASSERT_TRUE(loop->Watch(line[0].get(), "line",
+                          [&, words = std::string("still there after Forget")](os::MonoTime)
+                              BERTH_REQUIRES(loop_thread) {
+                                loop->Forget(line[0].get());
+                                said = words;
+                              }));
   Say(line[1]);
   ASSERT_TRUE(loop->Turn(true));
   EXPECT_EQ("still there after Forget", said);
@@ -130,7 +133,7 @@ TEST(LoopTest, WaitsForTheFirstThatIsDue) {
   loop->Keep("late", [&] { return when + std::chrono::hours(1); }, [](os::MonoTime) {});
   loop->Keep(
       "kept", [&] { return called ? os::MonoTime::max() : when; },
-      [&](os::MonoTime now) {
+      [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) {
         called = true;
         EXPECT_GE(now, when);
         loop->Stop();
@@ -164,7 +167,7 @@ TEST(LoopTest, AnswersOtherThreadsOnItsOwn) {
     const auto failed =
         loop->Ask<int>("ask", milliseconds(60'000), []() -> Result<int> { return Fail(Code::kNotFound, "no pod"); });
     EXPECT_EQ("no pod", failed.error().message);
-    EXPECT_TRUE(loop->Post("stop", [&] { loop->Stop(); }));
+    EXPECT_TRUE(loop->Post("stop", [&]() BERTH_REQUIRES(loop_thread) { loop->Stop(); }));
   });
   EXPECT_TRUE(loop->Run());
   asker.join();
@@ -219,7 +222,7 @@ TEST(LoopTest, WaitsForWhatHasBegunAlsoWhenItsTimeIsOver) {
       EXPECT_EQ(begun, answer.has_value());
       EXPECT_TRUE(!answer || *answer == mine);
     }
-    loop->Post("stop", [&] { loop->Stop(); });
+    loop->Post("stop", [&]() BERTH_REQUIRES(loop_thread) { loop->Stop(); });
   });
   EXPECT_TRUE(loop->Run());
   asker.join();

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/executor.h"
 
 namespace berth::event_loop {
@@ -31,9 +32,10 @@ class TaskScope {
   /// the scope is gone.
   template <class Function>
   auto Scoped(Function callback) const {
-    return [alive = std::weak_ptr(alive_), callback = std::move(callback)]<class... Args>(Args&&... args) mutable {
-      if (!alive.expired()) callback(std::forward<Args>(args)...);
-    };
+    return [alive = std::weak_ptr(alive_), callback = std::move(callback)]<class... Args>(Args&&... args)
+               BERTH_REQUIRES(loop_thread) mutable {
+                 if (!alive.expired()) callback(std::forward<Args>(args)...);
+               };
   }
 
  private:

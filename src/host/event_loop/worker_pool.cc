@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/loop.h"
 
 namespace berth::event_loop {
@@ -16,6 +17,7 @@ std::vector<os::LaneLimits> LimitsOf(const std::vector<LaneOptions>& lanes) {
 }  // namespace
 
 void WorkerLane::Run(const std::string& queue, Job job, Job then) {
+  loop_thread.Assert();
   auto work = [this, what = queue.substr(0, queue.find('/')), job = std::move(job), then = std::move(then)]() mutable {
     job();
     job = nullptr;  // what it owned goes before its end is told

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/loop.h"
 
 namespace berth::event_loop {
@@ -24,7 +25,8 @@ struct WorkerPoolTest : ::testing::Test {
     BERTH_CHECK(made.has_value());
     return *std::move(made);
   }
-  std::unique_ptr<WorkerPool> Start(const std::vector<LaneOptions>& lanes, milliseconds linger = os::Threads::kLinger) {
+  std::unique_ptr<WorkerPool> Start(const std::vector<LaneOptions>& lanes, milliseconds linger = os::Threads::kLinger)
+      BERTH_ASSERTS(loop_thread) {
     auto started = WorkerPool::Start(*loop, lanes, linger);
     BERTH_CHECK(started.has_value());
     return *std::move(started);
@@ -52,7 +54,7 @@ TEST_F(WorkerPoolTest, RunsJobsOfOneQueueInTheirOrderAndTheirEndsOnTheLoop) {
           EXPECT_NE(home, std::this_thread::get_id());
           list->push_back(i);
         },
-        [&, i, name] {
+        [&, i, name]() BERTH_REQUIRES(loop_thread) {
           EXPECT_EQ(home, std::this_thread::get_id());
           ends[name].push_back(i);
           if (--left == 0) loop->Stop();
@@ -81,7 +83,7 @@ TEST_F(WorkerPoolTest, RunsQueuesBesideEachOtherUpToItsLimit) {
         },
         [] {});
   both.get_future().wait();  // each waits for the other: they run at once
-  workers.Run("c", [&] { third = true; }, [&] { loop->Stop(); });
+  workers.Run("c", [&] { third = true; }, [&]() BERTH_REQUIRES(loop_thread) { loop->Stop(); });
   EXPECT_EQ(3U, workers.jobs());
   EXPECT_EQ(2U, pool->threads());
   EXPECT_FALSE(third);  // nobody is free
@@ -105,7 +107,7 @@ TEST_F(WorkerPoolTest, ThreadsGoWhenThereIsNothingToDoAndComeBack) {
             if (++here == 4) all.set_value();
             together.wait();
           },
-          [&] {
+          [&]() BERTH_REQUIRES(loop_thread) {
             if (--left == 0) loop->Stop();
           });
     while (left > 0) ASSERT_TRUE(loop->Turn(true));
@@ -211,7 +213,7 @@ TEST_F(WorkerPoolTest, SubmitGivesTheAnswerToItsEnd) {
   std::string got;
   Submit<std::string>(
       workers, "a", []() -> Result<std::string> { return "answer"; },
-      [&](Result<std::string> answer) {
+      [&](Result<std::string> answer) BERTH_REQUIRES(loop_thread) {
         got = answer.value_or("error");
         loop->Stop();
       });
