@@ -15,9 +15,8 @@ ApiServers::ApiServers(ApiServersParts parts) : parts_(std::move(parts)) {}
 Result<void> ApiServers::Open() {
   OpenPodResources();  // who finds the API finds it too
   const config::BerthConfiguration& settings = parts_.settings.berth;
-  const RestartDoor restart = [&manager = parts_.manager](const std::string& uid) {
-    return manager.Restart(uid, os::SystemClock().Now());
-  };
+  const RestartDoor restart = [&manager = parts_.manager](const std::string& uid)
+                                  BERTH_REQUIRES(loop_thread) { return manager.Restart(uid, os::SystemClock().Now()); };
   const MoveDoor move = [&node = parts_.node](const MoveRequest& request) { return node.MakeMove(request); };
   api_ = std::make_unique<LocalApi>(parts_.published, parts_.loop, restart, move, parts_.health, parts_.host.Door(),
                                     &parts_.history, parts_.host.calls(), pod_resources_.get(),

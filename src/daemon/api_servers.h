@@ -6,6 +6,7 @@
 
 #include "api/local_api/api_server.h"
 #include "api/web/web_server.h"
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "daemon/daemon_host.h"
 #include "daemon/local_api.h"
@@ -49,7 +50,7 @@ class ApiServers {
   /// Starts them, once. Errors: of the local API and of metrics; what was started before that serves until this is
   /// destroyed. Who only wants to look does not keep pods from running: without the live page or the pod resources API
   /// berthd goes on, with an event that says why.
-  Result<void> Open();
+  Result<void> Open() BERTH_REQUIRES(loop_thread);
 
  private:
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;

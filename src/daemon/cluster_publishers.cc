@@ -16,14 +16,16 @@ ClusterPublishers::ClusterPublishers(const config::PublishSettings& settings, co
     BERTH_TRY(kube::Access access, kube::LoadOwnAccess(*fs, kubeconfig));
     return kube::Client::Make(std::move(access), {.retries = 0});  // a publisher has a pace of its own
   };
-  const auto open = [&](node_publisher::Kind kind) {
+  const auto open = [&](node_publisher::Kind kind) BERTH_REQUIRES(loop_thread) {
     auto writer = std::make_unique<node_publisher::Writer>(
         node_publisher::WriterOptions{.kind = kind, .node = node, .version = version}, connect);
     publishers_.push_back(std::make_unique<node_publisher::Publisher>(
         std::move(writer), executor, os::SystemClock(),
         node_publisher::PublisherOptions{.seed = std::hash<std::string>()(node) + publishers_.size()}, tell));
     node_publisher::Publisher& opened = *publishers_.back();
-    loop.Keep("publishing", [&opened] { return opened.next_due(); }, [&opened](os::MonoTime now) { opened.Tick(now); });
+    loop.Keep(
+        "publishing", [&opened]() BERTH_REQUIRES(loop_thread) { return opened.next_due(); },
+        [&opened](os::MonoTime now) BERTH_REQUIRES(loop_thread) { opened.Tick(now); });
   };
   if (settings.topology) open(node_publisher::Kind::kTopology);
   if (settings.state) open(node_publisher::Kind::kState);

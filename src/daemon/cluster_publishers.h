@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "config/berth_config.h"
 #include "daemon/snapshot_builder.h"
 #include "host/event_loop/executor.h"
@@ -18,7 +19,7 @@
 
 namespace berth::daemon {
 
-/// Thread: the loop's only.
+/// Thread: the loop's, but for GiveUp.
 class ClusterPublishers {
  public:
   /// For people, about the node.
@@ -32,11 +33,11 @@ class ClusterPublishers {
   ClusterPublishers& operator=(const ClusterPublishers&) = delete;
 
   /// The node has changed.
-  void Publish(const std::shared_ptr<const LoopState>& state);
+  void Publish(const std::shared_ptr<const LoopState>& state) BERTH_REQUIRES(loop_thread);
   /// What an operator should know now, a sentence each.
-  std::vector<std::string> Warnings() const;
-  std::map<std::string, PublishFigures> Figures() const;
-  /// Calls under way come back at once, and no more are made.
+  std::vector<std::string> Warnings() const BERTH_REQUIRES(loop_thread);
+  std::map<std::string, PublishFigures> Figures() const BERTH_REQUIRES(loop_thread);
+  /// Thread: any. Calls under way come back at once, and no more are made.
   void GiveUp();
 
  private:

@@ -30,28 +30,36 @@ void PrepareSignals() {
 
 /// Who is told of what. After this the loop may turn.
 Result<void> Daemon::WatchAll() {
-  const auto sync = [this](os::MonoTime now) { manager_->Tick(now); };
-  BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int signal) { TakeSignal(signal); }));
-  if (feed_) BERTH_RETURN_IF_ERROR(feed_->Start());
+  const auto sync = [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->Tick(now); };
   BERTH_RETURN_IF_ERROR(
-      loop_->Watch(host_->runtime().event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
-  BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
+      loop_->TakeSignals(kSignals, [this](int signal) BERTH_REQUIRES(loop_thread) { TakeSignal(signal); }));
+  if (feed_) BERTH_RETURN_IF_ERROR(feed_->Start());
+  BERTH_RETURN_IF_ERROR(loop_->Watch(host_->runtime().event_fd(), "runtime",
+                                     [this](os::MonoTime now)
+                                         BERTH_REQUIRES(loop_thread) { manager_->OnRuntime(now); }));
+  BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history",
+                                     [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { TakeHistoryNotes(); }));
   if (writers_)
-    BERTH_RETURN_IF_ERROR(
-        loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
+    BERTH_RETURN_IF_ERROR(loop_->Watch(writers_->fd(), "foreign writes",
+                                       [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { TakeWrites(now); }));
   if (device_manager::Plugins* const plugins = node_->devices().plugins())
-    BERTH_RETURN_IF_ERROR(
-        loop_->Watch(plugins->event_fd(), "device plug-ins", [this](os::MonoTime) { manager_->OnDevices(); }));
+    BERTH_RETURN_IF_ERROR(loop_->Watch(plugins->event_fd(), "device plug-ins",
+                                       [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { manager_->OnDevices(); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
-  loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
+  loop_->Keep("sync", [this]() BERTH_REQUIRES(loop_thread) { return manager_->next_due(); }, sync);
   loop_->Keep(
-      "probes", [this] { return manager_->next_probe(); }, [this](os::MonoTime now) { manager_->TickProbes(now); });
+      "probes", [this]() BERTH_REQUIRES(loop_thread) { return manager_->next_probe(); },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->TickProbes(now); });
   loop_->Keep(
-      "device plug-ins", [this] { return manager_->next_forgetting(); },
-      [this](os::MonoTime now) { manager_->ForgetPlugins(now); });
-  loop_->Keep("places", [this] { return host_->next_places(); }, [this](os::MonoTime now) { host_->KeepPlaces(now); });
-  loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
-  loop_->EachTurn("end of turn", [this](os::MonoTime) {
+      "device plug-ins", [this]() BERTH_REQUIRES(loop_thread) { return manager_->next_forgetting(); },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->ForgetPlugins(now); });
+  loop_->Keep(
+      "places", [this]() BERTH_REQUIRES(loop_thread) { return host_->next_places(); },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { host_->KeepPlaces(now); });
+  loop_->Keep(
+      "sign of life", [this]() BERTH_REQUIRES(loop_thread) { return next_sign_of_life_; },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { GiveSignOfLife(now); });
+  loop_->EachTurn("end of turn", [this](os::MonoTime) BERTH_REQUIRES(loop_thread) {
     TellStatus();
     Publish();
     if (Stopped()) loop_->Stop();
@@ -75,7 +83,8 @@ Result<void> Daemon::WatchPressure() {
   if (!trigger) return {};
   pressure_ = *std::move(trigger);
   return loop_->Watch(
-      pressure_.get(), "memory pressure", [this](os::MonoTime now) { manager_->OnMemoryPressure(now); },
+      pressure_.get(), "memory pressure",
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->OnMemoryPressure(now); },
       event_loop::Loop::Ready::kUrgent);
 }
 
@@ -100,7 +109,8 @@ Result<void> Daemon::Run() {
                         FormatIds(node_->allocations().node().all_cpus()), settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   host_->tree().Rest();
-  host_->tree().WaitBehind(pool_->lane(kDiskLane), [this] { node_->OnGroupsAnswered(os::SystemClock().Now()); });
+  host_->tree().WaitBehind(pool_->lane(kDiskLane),
+                           [this]() BERTH_REQUIRES(loop_thread) { node_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   servers_.reset();
@@ -178,7 +188,7 @@ void Daemon::Reload() {
   notifier_.Send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us));
   event_loop::Submit<Settings>(
       pool_->lane(kDiskLane), "settings", [line = line_] { return LoadSettings(line); },
-      [this](Result<Settings> loaded) { TakeSettings(std::move(loaded)); });
+      [this](Result<Settings> loaded) BERTH_REQUIRES(loop_thread) { TakeSettings(std::move(loaded)); });
 }
 
 void Daemon::TakeSettings(Result<Settings> loaded) {

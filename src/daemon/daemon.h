@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "daemon/api_servers.h"
 #include "daemon/cluster_publishers.h"
@@ -44,11 +45,11 @@ class Daemon {
   /// Errors: one sentence with the cure: kInUse (another berthd), kInvalid (settings), kPermission, kUnsupported
   /// (cgroups), kIo. Nothing that runs was touched then.
   static Result<std::unique_ptr<Daemon>> Make(CommandLine line, Settings settings, const std::string& version,
-                                              Notifier notifier, events::Log& log);
+                                              Notifier notifier, events::Log& log) BERTH_ASSERTS(loop_thread);
   ~Daemon();
 
   /// Until SIGTERM or SIGINT. Errors: as Loop::Run.
-  Result<void> Run();
+  Result<void> Run() BERTH_REQUIRES(loop_thread);
 
  private:
   Daemon(CommandLine line, Settings settings, Notifier notifier, events::Log& log);
@@ -57,34 +58,35 @@ class Daemon {
   Result<void> OpenAll(const std::string& version);
   /// Requires: OpenHost was called.
   manifest::PodOptions HowPodsAreRead() const;
-  Result<void> OpenSources(const std::optional<checkpoint::Saved>& saved);
+  Result<void> OpenSources(const std::optional<checkpoint::Saved>& saved) BERTH_REQUIRES(loop_thread);
   Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenHost(const Machine& machine, bool dry_run);
-  Result<void> OpenNriFrontEnd();
-  void OpenPublishers(const std::string& version);
-  Result<void> OpenEvents();
-  Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved);
-  Result<void> OpenApi(const std::string& version, os::WallTime started_at);
+  Result<void> OpenNriFrontEnd() BERTH_REQUIRES(loop_thread);
+  void OpenPublishers(const std::string& version) BERTH_REQUIRES(loop_thread);
+  Result<void> OpenEvents() BERTH_REQUIRES(loop_thread);
+  Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved)
+      BERTH_REQUIRES(loop_thread);
+  Result<void> OpenApi(const std::string& version, os::WallTime started_at) BERTH_REQUIRES(loop_thread);
   http::LostSocketTeller LostSocketTeller();
-  Health HealthNow() const;
+  Health HealthNow() const BERTH_REQUIRES(loop_thread);
 
   // daemon.cc
-  Result<void> WatchAll();
-  Result<void> WatchPressure();
-  void TakeWrites(os::MonoTime now);
-  void OpenWriters();
-  void TakeSignal(int signal);
-  void Reload();
-  void TakeSettings(Result<Settings> loaded);
-  void BeginStop();
+  Result<void> WatchAll() BERTH_REQUIRES(loop_thread);
+  Result<void> WatchPressure() BERTH_REQUIRES(loop_thread);
+  void TakeWrites(os::MonoTime now) BERTH_REQUIRES(loop_thread);
+  void OpenWriters() BERTH_REQUIRES(loop_thread);
+  void TakeSignal(int signal) BERTH_REQUIRES(loop_thread);
+  void Reload() BERTH_REQUIRES(loop_thread);
+  void TakeSettings(Result<Settings> loaded) BERTH_REQUIRES(loop_thread);
+  void BeginStop() BERTH_REQUIRES(loop_thread);
   void EndCalls();
-  bool Stopped() const;
-  void Publish();
-  void TellStatus();
-  void GiveSignOfLife(os::MonoTime now);
-  void RemoveGroups();
-  void TellOfNode(bool warning, const std::string& reason, const std::string& message);
-  void TakeHistoryNotes();
+  bool Stopped() const BERTH_REQUIRES(loop_thread);
+  void Publish() BERTH_REQUIRES(loop_thread);
+  void TellStatus() BERTH_REQUIRES(loop_thread);
+  void GiveSignOfLife(os::MonoTime now) BERTH_REQUIRES(loop_thread);
+  void RemoveGroups() BERTH_REQUIRES(loop_thread);
+  void TellOfNode(bool warning, const std::string& reason, const std::string& message) BERTH_REQUIRES(loop_thread);
+  void TakeHistoryNotes() BERTH_REQUIRES(loop_thread);
 
   CommandLine line_;
   Settings settings_;
@@ -100,7 +102,7 @@ class Daemon {
   nri_agent::WatchedRuntime* watched_ = nullptr;  // host_'s runtime, beside a kubelet
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
-  std::vector<Event> untold_;              // that the history was not told yet
+  std::vector<Event> untold_ BERTH_GUARDED_BY(loop_thread);  // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::optional<NodeDevices> devices_;     // nullopt: its pods are not Berth's
   std::unique_ptr<core::Node> node_;
@@ -114,11 +116,11 @@ class Daemon {
   std::unique_ptr<NriFrontEnd> nri_;               // null: Berth runs the pods
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
-  os::MonoTime next_sign_of_life_{};
-  os::MonoTime next_publishing_{};
-  std::string last_status_;
-  bool stopping_ = false;     // a signal came
-  bool ending_pods_ = false;  // stopping, and containers are to be stopped first
+  os::MonoTime next_sign_of_life_ BERTH_GUARDED_BY(loop_thread){};
+  os::MonoTime next_publishing_ BERTH_GUARDED_BY(loop_thread){};
+  std::string last_status_ BERTH_GUARDED_BY(loop_thread);
+  bool stopping_ BERTH_GUARDED_BY(loop_thread) = false;     // a signal came
+  bool ending_pods_ BERTH_GUARDED_BY(loop_thread) = false;  // stopping, and containers are to be stopped first
 };
 
 }  // namespace berth::daemon

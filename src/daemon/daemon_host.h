@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "daemon/apply_check.h"
 #include "daemon/container_calls.h"
@@ -57,14 +58,14 @@ class DaemonHost {
   /// What a node on it has to know of it.
   virtual void Describe(NodeSetup& out) const = 0;
   /// The node was made of tree and runtime, and not recovered yet; it outlives what is called below.
-  virtual void Connect(core::Node&) {}
+  virtual void Connect(core::Node&) BERTH_REQUIRES(loop_thread) {}
   /// The node was recovered: groups of the host get what is reserved for them. Errors: as EnforceReserved.
-  virtual Result<void> EnforceReservations() { return {}; }
+  virtual Result<void> EnforceReservations() BERTH_REQUIRES(loop_thread) { return {}; }
   /// Puts berthd and the host's processes back into their groups, where that is due.
-  virtual void KeepPlaces(os::MonoTime) {}
-  virtual os::MonoTime next_places() const { return os::MonoTime::max(); }
+  virtual void KeepPlaces(os::MonoTime) BERTH_REQUIRES(loop_thread) {}
+  virtual os::MonoTime next_places() const BERTH_REQUIRES(loop_thread) { return os::MonoTime::max(); }
   /// At the end, when nothing runs any more: leaves no group behind. Errors: the first that occurred.
-  virtual Result<void> RemoveGroups() { return {}; }
+  virtual Result<void> RemoveGroups() BERTH_REQUIRES(loop_thread) { return {}; }
   /// For the API's threads, which look with trees of their own.
   virtual TreeDoor Door() const = 0;
 

@@ -101,7 +101,8 @@ http::LostSocketTeller Daemon::LostSocketTeller() {
     std::string message = again
                               ? "the socket " + socket + " was removed; berthd listens there again"
                               : "the socket " + socket + " is lost, nobody can connect there: " + again.error().message;
-    loop_->Post("lost socket", [this, message = std::move(message)] { TellOfNode(true, "SocketLost", message); });
+    loop_->Post("lost socket", [this, message = std::move(message)]()
+                                   BERTH_REQUIRES(loop_thread) { TellOfNode(true, "SocketLost", message); });
   };
 }
 
@@ -127,17 +128,18 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
-  servers_ = std::make_unique<ApiServers>(ApiServersParts{.settings = settings_,
-                                                          .loop = *loop_,
-                                                          .published = *published_,
-                                                          .node = *node_,
-                                                          .manager = *manager_,
-                                                          .host = *host_,
-                                                          .history = *history_,
-                                                          .log = log_,
-                                                          .health = [this] { return HealthNow(); },
-                                                          .pods = HowPodsAreRead(),
-                                                          .on_lost_socket = LostSocketTeller()});
+  servers_ = std::make_unique<ApiServers>(
+      ApiServersParts{.settings = settings_,
+                      .loop = *loop_,
+                      .published = *published_,
+                      .node = *node_,
+                      .manager = *manager_,
+                      .host = *host_,
+                      .history = *history_,
+                      .log = log_,
+                      .health = [this]() BERTH_REQUIRES(loop_thread) { return HealthNow(); },
+                      .pods = HowPodsAreRead(),
+                      .on_lost_socket = LostSocketTeller()});
   return servers_->Open();  // after an error the destructor closes the loop before it ends them
 }
 
@@ -168,9 +170,9 @@ Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) 
     BERTH_TRY(sources.emplace_back(), pod_sources::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources), std::move(running)));
-  feed_ =
-      std::make_unique<SourceFeed>(*loop_, pool_->lane(kDiskLane), std::move(joined),
-                                   [this](auto snapshot, os::MonoTime) { manager_->OnSnapshot(std::move(snapshot)); });
+  feed_ = std::make_unique<SourceFeed>(*loop_, pool_->lane(kDiskLane), std::move(joined),
+                                       [this](auto snapshot, os::MonoTime)
+                                           BERTH_REQUIRES(loop_thread) { manager_->OnSnapshot(std::move(snapshot)); });
   return {};
 }
 
@@ -213,7 +215,7 @@ Result<void> Daemon::OpenNriFrontEnd() {
                                      .node = *node_,
                                      .runtime = *watched_,
                                      .log = log_}));
-  snapshots_->AddWarnings([this] { return nri_->Warnings(); });
+  snapshots_->AddWarnings([this]() BERTH_REQUIRES(loop_thread) { return nri_->Warnings(); });
   return {};
 }
 
@@ -221,11 +223,10 @@ void Daemon::OpenPublishers(const std::string& version) {
   if (!settings_.berth.publish) return;
   publishers_ = std::make_unique<ClusterPublishers>(
       *settings_.berth.publish, settings_.berth.node_name, version, *loop_, pool_->lane(kPublishingLane),
-      [this](bool warning, const std::string& reason, const std::string& message) {
-        TellOfNode(warning, reason, message);
-      });
-  snapshots_->AddWarnings([this] { return publishers_->Warnings(); });
-  snapshots_->set_published([this] { return publishers_->Figures(); });
+      [this](bool warning, const std::string& reason, const std::string& message)
+          BERTH_REQUIRES(loop_thread) { TellOfNode(warning, reason, message); });
+  snapshots_->AddWarnings([this]() BERTH_REQUIRES(loop_thread) { return publishers_->Warnings(); });
+  snapshots_->set_published([this]() BERTH_REQUIRES(loop_thread) { return publishers_->Figures(); });
   publishers_->Publish(published_->Get());
 }
 
@@ -233,7 +234,7 @@ Result<void> Daemon::OpenEvents() {
   const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
   BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));
   events_ = std::make_unique<events::EventLog>(os::SystemClock(), &log_, std::min(kept, events::kEventsInMemory));
-  events_->set_sink([this](const Event& event) { untold_.push_back(event); });
+  events_->set_sink([this](const Event& event) BERTH_REQUIRES(loop_thread) { untold_.push_back(event); });
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
 #include "frontend/pod_sources/static_pod.h"
@@ -343,31 +344,31 @@ class TestManager {
         manager_(node_, std::move(pod_options), {.probes = executor_, .hooks = executor_, .plugins = executor_}) {}
 
   Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) {
-    auto started = manager_.Start(saved, now);
+    auto started = bare().Start(saved, now);
     if (started) Settle();
     return started;
   }
   void OnSnapshot(pod_sources::Snapshot snapshot, os::MonoTime) {
-    Do([&] { manager_.OnSnapshot(std::move(snapshot)); });
+    Do([&] { bare().OnSnapshot(std::move(snapshot)); });
   }
   void OnRuntime(os::MonoTime now) {
-    Do([&] { manager_.OnRuntime(now); });
+    Do([&] { bare().OnRuntime(now); });
   }
   void OnDevices(os::MonoTime) {
-    Do([&] { manager_.OnDevices(); });
+    Do([&] { bare().OnDevices(); });
   }
   /// `who` wrote to the cpuset of the group at `dir`.
   void OnForeignWrite(std::string_view dir, std::string who, os::MonoTime now) {
     node_.OnWrites({.list = {{.path = std::string(dir) + "/cpuset.cpus", .pid = 9, .who = std::move(who)}}}, now);
   }
   void Tick(os::MonoTime now) {
-    Do([&] { manager_.Tick(now); });
+    Do([&] { bare().Tick(now); });
   }
   void Sync(os::MonoTime) {
-    Do([&] { manager_.Sync(); });
+    Do([&] { bare().Sync(); });
   }
   void StopAll(os::MonoTime) {
-    Do([&] { manager_.StopAll(); });
+    Do([&] { bare().StopAll(); });
   }
   bool idle() const { return manager_.idle(); }
   os::MonoTime next_due() const { return manager_.next_due(); }
@@ -378,7 +379,11 @@ class TestManager {
   const pods::Pods& pods() const { return node_.pods(); }
   std::vector<std::string> Warnings() const { return manager_.Warnings(); }
   cgroup_manager::Enforcer& groups() { return node_.groups(); }
-  PodManager& bare() { return manager_; }
+  /// For a test, which takes the place of the loop.
+  PodManager& bare() BERTH_ASSERTS(loop_thread) {
+    loop_thread.Claim();
+    return manager_;
+  }
   core::Node& core() { return node_; }
   testkit::QueuedExecutor& executor() { return executor_.queue; }
 
@@ -404,7 +409,7 @@ class TestManager {
     on_turn_();
     while (executor_.queue.waiting() > 0 || manager_.next_due() == os::MonoTime()) {
       executor_.queue.RunAll();
-      manager_.Tick(clock_.Now());
+      bare().Tick(clock_.Now());
       on_turn_();
     }
   }

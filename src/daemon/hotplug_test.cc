@@ -133,7 +133,7 @@ TEST_F(HotplugTest, ANodeWithCpusAndMemoryJoins) {
 TEST_F(HotplugTest, WhatOthersAreToldFollows) {
   auto manager = Boot({back});
   SnapshotBuilder snapshots(manager->bare(), world.events, {});
-  const auto zones = [&] {
+  const auto zones = [&]() BERTH_REQUIRES(loop_thread) {
     const auto state = snapshots.Build();
     EXPECT_TRUE(state);
     if (!state) return codec::Json();

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/loop_thread.h"
 #include "daemon/dry_run.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/source_feed.h"
@@ -121,15 +122,20 @@ struct NeverWaitsTest : testing::Test {
 };
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
+  loop_thread.Assert();
   SourceFeed feed(*loop, workers, std::make_unique<SlowSource>(slow, Made(os::EventFd::Open())),
-                  [&](pod_sources::Snapshot snapshot, os::MonoTime) { manager.OnSnapshot(std::move(snapshot)); });
+                  [&](pod_sources::Snapshot snapshot, os::MonoTime)
+                      BERTH_REQUIRES(loop_thread) { manager.OnSnapshot(std::move(snapshot)); });
   ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
-  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
-  loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
+  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime",
+                          [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.OnRuntime(now); }));
+  loop->Keep(
+      "sync", [&] { return manager.next_due(); },
+      [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.Tick(now); });
   ASSERT_TRUE(feed.Start());
 
   std::size_t most = 0;  // pods that came to run in one turn
-  loop->EachTurn("count", [&, last = std::size_t{0}](os::MonoTime) mutable {
+  loop->EachTurn("count", [&, last = std::size_t{0}](os::MonoTime) BERTH_REQUIRES(loop_thread) mutable {
     const std::size_t now = Running();
     most = std::max(most, now - std::min(now, last));
     last = now;
@@ -147,15 +153,19 @@ TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
 }
 
 TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopTurns) {
+  loop_thread.Assert();
   ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
-  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
-  loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
+  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime",
+                          [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.OnRuntime(now); }));
+  loop->Keep(
+      "sync", [&] { return manager.next_due(); },
+      [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.Tick(now); });
   std::vector<Pod> pods;
   for (int i = 0; i < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "1m", QosClass::kBurstable));
   manager.OnSnapshot(Wanting(pods));
   std::size_t most = 0;  // events of one turn
   bool killed = false;
-  loop->EachTurn("count", [&, last = std::uint64_t{0}](os::MonoTime) mutable {
+  loop->EachTurn("count", [&, last = std::uint64_t{0}](os::MonoTime) BERTH_REQUIRES(loop_thread) mutable {
     if (killed) most = std::max(most, static_cast<std::size_t>(events.added() - last));
     last = events.added();
     const auto died = std::ranges::count(events.events(), "ContainerDied", &Event::reason);

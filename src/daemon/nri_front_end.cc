@@ -23,14 +23,14 @@ NriFrontEnd::NriFrontEnd(const NriFrontEndParts& parts)
               .kubelet_dir = parts.settings.kubelet_dir,
               .spec_patience = parts.settings.pod_specs ? kSpecPatience : os::Millis(0),
               .devices = KubeletsDevices()},
-             [this] { JoinAnew(); }),
+             [this]() BERTH_REQUIRES(loop_thread) { JoinAnew(); }),
       loop_handler_(parts.loop, agent_) {}
 
 Result<std::unique_ptr<NriFrontEnd>> NriFrontEnd::Open(const NriFrontEndParts& parts) {
   std::unique_ptr<NriFrontEnd> out(new NriFrontEnd(parts));
   parts.loop.Keep(
-      "NRI", [agent = &out->agent_] { return agent->next_due(); },
-      [agent = &out->agent_](os::MonoTime now) { agent->Tick(now); });
+      "NRI", [agent = &out->agent_]() BERTH_REQUIRES(loop_thread) { return agent->next_due(); },
+      [agent = &out->agent_](os::MonoTime now) BERTH_REQUIRES(loop_thread) { agent->Tick(now); });
   out->OpenPodSpecs();
   out->OpenNewGroups();
   BERTH_RETURN_IF_ERROR(out->Join());
@@ -46,11 +46,12 @@ void NriFrontEnd::OpenNewGroups() {
   auto opened = nri_agent::NewGroups::Open(
       table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
       [this](const std::string& path) { agent_.Confine(path); },
-      [this](const std::string& message) { Tell(true, "NewcomersNotWatched", message); });
+      [this](const std::string& message) BERTH_REQUIRES(loop_thread) { Tell(true, "NewcomersNotWatched", message); });
   Result<void> watched;
   if (opened) {
     new_groups_.emplace(*std::move(opened));
-    watched = parts_.loop.Watch(new_groups_->fd(), "new groups", [this](os::MonoTime) { new_groups_->Take(); });
+    watched = parts_.loop.Watch(new_groups_->fd(), "new groups",
+                                [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { new_groups_->Take(); });
   } else {
     watched = std::unexpected(std::move(opened).error());
   }
@@ -69,17 +70,18 @@ void NriFrontEnd::OpenPodSpecs() {
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
     return kube::LoadOwnAccess(*fs, file);
   };
-  const PodSpecsSink sink{
-      .set = [this](const Pod& pod) { agent_.SetSpec(pod); },
-      .gone = [this](const std::string& name_space, const std::string& name) { agent_.ForgetSpec(name_space, name); },
-      .follows = [this](bool follows) { agent_.FollowsSpecs(follows); },
-      .tell = [this](bool warning, const std::string& reason,
-                     const std::string& message) { Tell(warning, reason, message); }};
+  const PodSpecsSink sink{.set = [this](const Pod& pod) BERTH_REQUIRES(loop_thread) { agent_.SetSpec(pod); },
+                          .gone = [this](const std::string& name_space, const std::string& name)
+                                      BERTH_REQUIRES(loop_thread) { agent_.ForgetSpec(name_space, name); },
+                          .follows = [this](bool follows) BERTH_REQUIRES(loop_thread) { agent_.FollowsSpecs(follows); },
+                          .tell = [this](bool warning, const std::string& reason, const std::string& message)
+                                      BERTH_REQUIRES(loop_thread) { Tell(warning, reason, message); }};
   pod_specs_ = std::make_unique<PodSpecs>(
       parts_.loop, parts_.executor,
       PodSpecsOptions{.access = access, .node_name = parts_.settings.node_name, .pace = {}}, sink);
   parts_.loop.Keep(
-      "pod specs", [this] { return pod_specs_->next_due(); }, [this](os::MonoTime now) { pod_specs_->Tick(now); });
+      "pod specs", [this]() BERTH_REQUIRES(loop_thread) { return pod_specs_->next_due(); },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { pod_specs_->Tick(now); });
 }
 
 nri_agent::DeviceSource NriFrontEnd::KubeletsDevices() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "config/berth_config.h"
 #include "daemon/pod_specs.h"
@@ -38,26 +39,26 @@ class NriFrontEnd {
  public:
   /// Tells the loop what it waits for, and joins the runtime as soon as that listens. Errors: of starting threads; the
   /// loop must not turn any more then.
-  static Result<std::unique_ptr<NriFrontEnd>> Open(const NriFrontEndParts& parts);
+  static Result<std::unique_ptr<NriFrontEnd>> Open(const NriFrontEndParts& parts) BERTH_REQUIRES(loop_thread);
   NriFrontEnd(const NriFrontEnd&) = delete;
   NriFrontEnd& operator=(const NriFrontEnd&) = delete;
 
   /// As NriAllocator's.
-  bool Started() const { return agent_.Started(); }
-  std::vector<std::string> NotReady() const { return agent_.NotReady(); }
+  bool Started() const BERTH_REQUIRES(loop_thread) { return agent_.Started(); }
+  std::vector<std::string> NotReady() const BERTH_REQUIRES(loop_thread) { return agent_.NotReady(); }
   /// What an operator should know now, a sentence each.
-  std::vector<std::string> Warnings() const;
+  std::vector<std::string> Warnings() const BERTH_REQUIRES(loop_thread);
   /// The runtime is left for good; no call of it waits for the loop any more.
   void Leave() { plugin_.reset(); }
 
  private:
   explicit NriFrontEnd(const NriFrontEndParts& parts);
-  void Tell(bool warning, const std::string& reason, const std::string& message);
-  void OpenNewGroups();
-  void OpenPodSpecs();
+  void Tell(bool warning, const std::string& reason, const std::string& message) BERTH_REQUIRES(loop_thread);
+  void OpenNewGroups() BERTH_REQUIRES(loop_thread);
+  void OpenPodSpecs() BERTH_REQUIRES(loop_thread);
   nri_agent::DeviceSource KubeletsDevices() const;
-  Result<void> Join();
-  void JoinAnew();
+  Result<void> Join() BERTH_REQUIRES(loop_thread);
+  void JoinAnew() BERTH_REQUIRES(loop_thread);
 
   NriFrontEndParts parts_;
   std::optional<nri_agent::NewGroups> new_groups_;  // nullopt: the kernel does not tell

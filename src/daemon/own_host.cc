@@ -200,9 +200,10 @@ void OwnHost::RepairReserved() {
     }
     return out;
   };
-  event_loop::Submit<ReservedEdits>(executor_, "places", look, [this](Result<ReservedEdits> edits) {
-    if (edits) TakeReserved(*edits);
-  });
+  event_loop::Submit<ReservedEdits>(executor_, "places", look,
+                                    [this](Result<ReservedEdits> edits) BERTH_REQUIRES(loop_thread) {
+                                      if (edits) TakeReserved(*edits);
+                                    });
 }
 
 void OwnHost::TakeReserved(const ReservedEdits& edits) {
@@ -235,7 +236,7 @@ void OwnHost::ReturnToOwnGroup() {
 void OwnHost::ClearRootGroup(int passes) {
   event_loop::Submit<SystemProcesses::Moved>(
       executor_, "places", [this, passes] { return system_->Move(passes); },
-      [this](auto moved) { TakeMoved(std::move(moved)); });
+      [this](auto moved) BERTH_REQUIRES(loop_thread) { TakeMoved(std::move(moved)); });
 }
 
 void OwnHost::TakeMoved(Result<SystemProcesses::Moved> moved) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "daemon/daemon_host.h"
 #include "daemon/host_groups.h"
@@ -38,11 +39,11 @@ class OwnHost final : public DaemonHost {
 
   bool runs_pods() const override { return true; }
   void Describe(NodeSetup& out) const override;
-  void Connect(core::Node& node) override;
-  Result<void> EnforceReservations() override;
-  void KeepPlaces(os::MonoTime now) override;
-  os::MonoTime next_places() const override { return next_places_; }
-  Result<void> RemoveGroups() override;
+  void Connect(core::Node& node) override BERTH_REQUIRES(loop_thread);
+  Result<void> EnforceReservations() override BERTH_REQUIRES(loop_thread);
+  void KeepPlaces(os::MonoTime now) override BERTH_REQUIRES(loop_thread);
+  os::MonoTime next_places() const override BERTH_REQUIRES(loop_thread) { return next_places_; }
+  Result<void> RemoveGroups() override BERTH_REQUIRES(loop_thread);
   TreeDoor Door() const override;
 
  private:
@@ -53,16 +54,16 @@ class OwnHost final : public DaemonHost {
   Result<void> OpenRuntime(std::vector<std::string>& warnings);
   Result<void> OpenCri(std::vector<std::string>& warnings);
   events::EventLog& event_log() const { return node_->events(); }
-  void ReturnToOwnGroup();
-  void ClearRootGroup(int passes);
-  void TakeMoved(Result<SystemProcesses::Moved> moved);
+  void ReturnToOwnGroup() BERTH_REQUIRES(loop_thread);
+  void ClearRootGroup(int passes) BERTH_REQUIRES(loop_thread);
+  void TakeMoved(Result<SystemProcesses::Moved> moved) BERTH_REQUIRES(loop_thread);
   /// Values of reserved groups that somebody changed.
   struct ReservedEdits {
     std::vector<std::pair<std::string, ValueLine>> list;  // by path
     std::string problem;                                  // why a group could not be looked at
   };
-  void RepairReserved();
-  void TakeReserved(const ReservedEdits& edits);
+  void RepairReserved() BERTH_REQUIRES(loop_thread);
+  void TakeReserved(const ReservedEdits& edits) BERTH_REQUIRES(loop_thread);
 
   const Settings& settings_;
   event_loop::Executor& executor_;
@@ -73,7 +74,7 @@ class OwnHost final : public DaemonHost {
   std::string system_problem_;             // who could not be moved there last
   std::vector<cgroup::ReservedGroup> reserved_;
   std::string reserved_problem_;  // told last
-  os::MonoTime next_places_{};
+  os::MonoTime next_places_ BERTH_GUARDED_BY(loop_thread){};
 };
 
 }  // namespace berth::daemon

@@ -13,22 +13,23 @@ namespace berth::daemon {
 PeriodicChecks::PeriodicChecks(core::Node& node, pods::SyncLoop& sync_loop) : node_(node), sync_loop_(sync_loop) {
   recovery::StartupRecovery& recovery = node.recovery();
   reconciler::Reconciler& reconciler = node.reconciler();
-  steps_ = {[this](os::MonoTime now) { sync_loop_.runtime_events().CompareWithRuntime(now); },
+  steps_ = {[this](os::MonoTime now)
+                BERTH_REQUIRES(loop_thread) { sync_loop_.runtime_events().CompareWithRuntime(now); },
             [&recovery](os::MonoTime now) { recovery.EndForeign(now); },
-            [this, &reconciler](os::MonoTime now) {
+            [this, &reconciler](os::MonoTime now) BERTH_REQUIRES(loop_thread) {
               reconciler.LookAtValues(now);
               sync_loop_.volumes().Look();
             },
             [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignGroups(); },
             [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignContainers(); },
-            [this, &reconciler](os::MonoTime) {
+            [this, &reconciler](os::MonoTime) BERTH_REQUIRES(loop_thread) {
               if (sync_loop_.manifests().complete()) reconciler.groups().RemoveUnused();
             },
-            [this](os::MonoTime) {
+            [this](os::MonoTime) BERTH_REQUIRES(loop_thread) {
               if (sync_loop_.manifests().complete()) ForgetGone();
             },
-            [this](os::MonoTime) { node_.checkpoints().KeepAgain(); },
-            [this](os::MonoTime) { GiveMemoryBack(); }};
+            [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { node_.checkpoints().KeepAgain(); },
+            [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { GiveMemoryBack(); }};
 }
 
 void PeriodicChecks::Begin(os::MonoTime now, os::Millis period) {
@@ -60,7 +61,8 @@ void PeriodicChecks::MarkMemory() {
 /// malloc keeps what a large manifest or call took. A worker gives it back: that takes some milliseconds.
 void PeriodicChecks::GiveMemoryBack() {
   const auto held = os::ResidentMemoryOf(::getpid());
-  if (held && memory_.Grown(*held)) node_.executor().Run("memory", [] { ::malloc_trim(0); }, [this] { MarkMemory(); });
+  if (held && memory_.Grown(*held))
+    node_.executor().Run("memory", [] { ::malloc_trim(0); }, [this]() BERTH_REQUIRES(loop_thread) { MarkMemory(); });
 }
 
 /// What is left of pods that are not there any more.

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "daemon/periodic_checks.h"
 #include "frontend/pod_sources/source.h"
@@ -38,45 +39,45 @@ class PodManager {
   PodManager(core::Node& node, pods::StaticPodOptions options, const pods::PodExecutors& executors);
 
   /// As core::Node::Recover. Nothing is started or removed before the first snapshot.
-  Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now);
+  Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) BERTH_REQUIRES(loop_thread);
 
   /// The source has something new.
-  void OnSnapshot(pod_sources::Snapshot snapshot);
+  void OnSnapshot(pod_sources::Snapshot snapshot) BERTH_REQUIRES(loop_thread);
   /// The runtime has something new (asks Poll).
-  void OnRuntime(os::MonoTime now);
+  void OnRuntime(os::MonoTime now) BERTH_REQUIRES(loop_thread);
   /// Device plug-ins have something new.
-  void OnDevices();
+  void OnDevices() BERTH_REQUIRES(loop_thread);
   /// Plug-ins that did not come back are given up then.
   os::MonoTime next_forgetting() const;
-  void ForgetPlugins(os::MonoTime now);
+  void ForgetPlugins(os::MonoTime now) BERTH_REQUIRES(loop_thread);
   /// The kernel says that memory runs short.
-  void OnMemoryPressure(os::MonoTime now);
+  void OnMemoryPressure(os::MonoTime now) BERTH_REQUIRES(loop_thread);
   /// All pods are to be looked at (again): that is due at once.
-  void Sync() { sync_loop_.Begin(); }
+  void Sync() BERTH_REQUIRES(loop_thread) { sync_loop_.Begin(); }
   /// Does what is due at `now`, a slice of it at most; cheap when that is only a look at the kernel's cpusets. What is
   /// left is due at once.
-  void Tick(os::MonoTime now);
+  void Tick(os::MonoTime now) BERTH_REQUIRES(loop_thread);
   /// When Tick has to be called even if nothing happens.
   os::MonoTime next_due() const;
 
   /// Probes that are due are asked, and their answers taken; when the next one is.
-  void TickProbes(os::MonoTime now) { sync_loop_.health().Tick(now); }
+  void TickProbes(os::MonoTime now) BERTH_REQUIRES(loop_thread) { sync_loop_.health().Tick(now); }
   os::MonoTime next_probe() const { return sync_loop_.health().next_due(); }
   /// Nobody is asked any more, and who waits for an answer gives up; no hook is run, nor goes on.
-  void StopProbes() {
+  void StopProbes() BERTH_REQUIRES(loop_thread) {
     sync_loop_.health().Stop();
     sync_loop_.hooks().Stop();
   }
 
   /// As pods::RestartContainers.
-  Result<std::vector<std::string>> Restart(const std::string& uid, os::MonoTime now);
+  Result<std::vector<std::string>> Restart(const std::string& uid, os::MonoTime now) BERTH_REQUIRES(loop_thread);
 
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
-  void StopAll();
+  void StopAll() BERTH_REQUIRES(loop_thread);
   /// No pod holds anything, nothing runs, and nothing is being saved.
   bool idle() const;
   /// As core::Node::Reload.
-  void Reload(os::Millis reconcile_period, bool adopt_unknown);
+  void Reload(os::Millis reconcile_period, bool adopt_unknown) BERTH_REQUIRES(loop_thread);
 
   const core::Node& node() const { return node_; }
   const pods::StaticPodContext& static_pods() const { return sync_loop_.context(); }
@@ -96,7 +97,7 @@ class PodManager {
   std::vector<std::string> Warnings() const;
 
  private:
-  void Work(os::MonoTime now, const os::Slice& slice);
+  void Work(os::MonoTime now, const os::Slice& slice) BERTH_REQUIRES(loop_thread);
 
   core::Node& node_;
   pods::SyncLoop sync_loop_;

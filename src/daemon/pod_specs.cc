@@ -26,12 +26,13 @@ PodSpecs::~PodSpecs() {
 void PodSpecs::Tick(os::MonoTime now) {
   if (now < next_try_) return;
   next_try_ = os::MonoTime::max();  // until that is over
-  tasks_.Submit<kube::Access>("pod specs", options_.access, [this](Result<kube::Access> access) {
-    if (access)
-      Begin(*std::move(access));
-    else
-      TryAgain(access.error().message);
-  });
+  tasks_.Submit<kube::Access>("pod specs", options_.access,
+                              [this](Result<kube::Access> access) BERTH_REQUIRES(loop_thread) {
+                                if (access)
+                                  Begin(*std::move(access));
+                                else
+                                  TryAgain(access.error().message);
+                              });
 }
 
 void PodSpecs::TryAgain(const std::string& why) {
@@ -49,7 +50,9 @@ void PodSpecs::Begin(kube::Access access) {
   auto watcher = kube::Watcher::Start(std::move(access), std::move(watch));
   if (!watcher) return TryAgain(watcher.error().message);
   watcher_ = *std::move(watcher);
-  if (auto watched = loop_.Watch(watcher_->event_fd(), "pod specs", [this](os::MonoTime) { Hear(); }); !watched) {
+  if (auto watched =
+          loop_.Watch(watcher_->event_fd(), "pod specs", [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { Hear(); });
+      !watched) {
     watcher_.reset();
     TryAgain(watched.error().message);
   }

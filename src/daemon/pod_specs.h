@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/executor.h"
 #include "host/event_loop/loop.h"
 #include "host/event_loop/task_scope.h"
@@ -40,27 +41,27 @@ class PodSpecs {
   PodSpecs& operator=(const PodSpecs&) = delete;
   ~PodSpecs();
 
-  void Tick(os::MonoTime now);
-  os::MonoTime next_due() const { return next_try_; }
+  void Tick(os::MonoTime now) BERTH_REQUIRES(loop_thread);
+  os::MonoTime next_due() const BERTH_REQUIRES(loop_thread) { return next_try_; }
   /// What an operator should know now; "": nothing.
-  std::string Warning() const { return told_; }
+  std::string Warning() const BERTH_REQUIRES(loop_thread) { return told_; }
 
  private:
-  void Begin(kube::Access access);
-  void Hear();
-  void Take(const kube::Change& change);
-  void TellState(const std::string& trouble);
-  void TryAgain(const std::string& why);
+  void Begin(kube::Access access) BERTH_REQUIRES(loop_thread);
+  void Hear() BERTH_REQUIRES(loop_thread);
+  void Take(const kube::Change& change) BERTH_REQUIRES(loop_thread);
+  void TellState(const std::string& trouble) BERTH_REQUIRES(loop_thread);
+  void TryAgain(const std::string& why) BERTH_REQUIRES(loop_thread);
 
   event_loop::Loop& loop_;
   event_loop::TaskScope tasks_;
   PodSpecsOptions options_;
   PodSpecsSink sink_;
-  os::MonoTime next_try_{};  // to find out how the server is reached
-  bool synced_ = false;
-  bool follows_ = false;
-  std::string told_;  // why not
-  std::unique_ptr<kube::Watcher> watcher_;
+  os::MonoTime next_try_ BERTH_GUARDED_BY(loop_thread){};  // to find out how the server is reached
+  bool synced_ BERTH_GUARDED_BY(loop_thread) = false;
+  bool follows_ BERTH_GUARDED_BY(loop_thread) = false;
+  std::string told_ BERTH_GUARDED_BY(loop_thread);  // why not
+  std::unique_ptr<kube::Watcher> watcher_ BERTH_GUARDED_BY(loop_thread);
 };
 
 }  // namespace berth::daemon

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/worker_pool.h"
 #include "kubernetes/kube_client/fake_api_test.h"
 
@@ -36,7 +37,8 @@ struct PodSpecsTest : ::testing::Test {
   }
   void TearDown() override { loop->Close(); }
 
-  void Start(std::function<Result<kube::Access>()> access) {
+  void Start(std::function<Result<kube::Access>()> access) BERTH_ASSERTS(loop_thread) {
+    loop_thread.Assert();
     specs = std::make_unique<PodSpecs>(
         *loop, pool->lane("disk"), PodSpecsOptions{.access = std::move(access), .node_name = "n1", .pace = {}},
         PodSpecsSink{.set = [this](const Pod& pod) { heard.push_back("set " + pod.name + " " + pod.uid); },
@@ -45,10 +47,12 @@ struct PodSpecsTest : ::testing::Test {
                      .follows = [this](bool now) { follows = now; },
                      .tell = [this](bool, const std::string& reason,
                                     const std::string& message) { told.push_back(reason + ": " + message); }});
-    loop->Keep("pod specs", [this] { return specs->next_due(); }, [this](os::MonoTime now) { specs->Tick(now); });
+    loop->Keep(
+        "pod specs", [this]() BERTH_REQUIRES(loop_thread) { return specs->next_due(); },
+        [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { specs->Tick(now); });
   }
   /// False: it did not come to that within half a minute.
-  bool Until(const std::function<bool()>& done) {
+  bool Until(const std::function<bool()>& done) BERTH_REQUIRES(loop_thread) {
     const os::MonoTime end = os::SystemClock().Now() + os::Millis(30'000);
     while (!done() && os::SystemClock().Now() < end) EXPECT_TRUE(loop->Turn(true));
     return done();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "daemon/fake_node_test.h"
 #include "host/cgroup/played_systemd_test.h"
 #include "host/cgroup/systemd.h"
@@ -120,24 +121,28 @@ struct SlowSystemdTest : testing::Test {
 };
 
 TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
+  loop_thread.Assert();
   const auto started = manager.Start(std::nullopt, os::SystemClock().Now());
   ASSERT_TRUE(started) << started.error().message;
   tree->Rest();
   tree->WaitBehind(workers, [&] { core.OnGroupsAnswered(os::SystemClock().Now()); });
   peer.set_delay(kLate);
-  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
-  loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
+  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime",
+                          [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.OnRuntime(now); }));
+  loop->Keep(
+      "sync", [&] { return manager.next_due(); },
+      [&](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager.Tick(now); });
   bool all_run = false;
   std::set<int> turned_at;  // by the number of the question that was not answered then
   int most = 0;             // calls of one turn
-  loop->EachTurn("count", [&](os::MonoTime) {
+  loop->EachTurn("count", [&](os::MonoTime) BERTH_REQUIRES(loop_thread) {
     most = std::max(most, std::exchange(file_calls, 0));
     SayThatSystemdWrote();
     if (peer.is_asked()) turned_at.insert(peer.calls());
     if (!all_run && AllRun()) {
       all_run = true;  // what was made is looked at once more
       const os::MonoTime end = os::SystemClock().Now() + 2 * kLate;
-      loop->Keep("end", [end] { return end; }, [&](os::MonoTime) { loop->Stop(); });
+      loop->Keep("end", [end] { return end; }, [&](os::MonoTime) BERTH_REQUIRES(loop_thread) { loop->Stop(); });
     }
   });
   std::vector<Pod> pods;
@@ -147,7 +152,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
   file_calls = 0;
-  loop->Post("manifests", [&] { manager.OnSnapshot(Wanting(pods)); });
+  loop->Post("manifests", [&]() BERTH_REQUIRES(loop_thread) { manager.OnSnapshot(Wanting(pods)); });
   ASSERT_TRUE(loop->Run());
 
   EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocator/engine.h"
+#include "base/loop_thread.h"
 #include "base/time_text.h"
 #include "daemon/pod_manager.h"
 #include "model/node_snapshot.h"
@@ -59,7 +60,7 @@ class SnapshotBuilder {
   }
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
   /// pod's change costs that pod's view, and for each other pod a look at what its view was made of.
-  std::shared_ptr<const LoopState> Build();
+  std::shared_ptr<const LoopState> Build() BERTH_REQUIRES(loop_thread);
   /// Pods that were looked at closely so far: what their views are made of was copied.
   std::uint64_t seen() const { return seen_; }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/published.h"
 #include "daemon/snapshot_builder.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct SnapshotTest : PodManagerTest {
   /// A berthd with these pods running.
-  void Run(const std::vector<Pod>& pods) {
+  void Run(const std::vector<Pod>& pods) BERTH_ASSERTS(loop_thread) {
     manager = Boot();
     builder = std::make_unique<SnapshotBuilder>(
         manager->bare(), world.events,
@@ -25,6 +26,7 @@ struct SnapshotTest : PodManagerTest {
     manager->OnSnapshot(Wanting(pods), Now());
   }
   NodeSnapshot Build() {
+    loop_thread.Assert();
     auto state = builder->Build();
     EXPECT_TRUE(state) << "nothing new";
     return state ? state->node : NodeSnapshot();

@@ -9,13 +9,16 @@ SourceFeed::SourceFeed(event_loop::Loop& loop, event_loop::Executor& executor,
     : loop_(loop), tasks_(executor), source_(std::move(source)), take_(std::move(take)) {}
 
 Result<void> SourceFeed::Start() {
-  loop_.Keep("source", [this] { return due_; }, [this](os::MonoTime now) { LookAt(now); });
+  loop_.Keep(
+      "source", [this]() BERTH_REQUIRES(loop_thread) { return due_; },
+      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { LookAt(now); });
   return Watch();
 }
 
 Result<void> SourceFeed::Watch() {
   const int fd = source_->event_fd();
-  BERTH_RETURN_IF_ERROR(loop_.Watch(fd, "source", [this](os::MonoTime now) { LookAt(now); }));
+  BERTH_RETURN_IF_ERROR(
+      loop_.Watch(fd, "source", [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { LookAt(now); }));
   fd_ = fd;
   return {};
 }
@@ -30,7 +33,7 @@ void SourceFeed::LookAt(os::MonoTime now) {
         std::optional<pod_sources::Snapshot> snapshot = source->Poll(now);
         return Look{.snapshot = std::move(snapshot), .due = source->next_due()};
       },
-      [this](Result<Look> look) {
+      [this](Result<Look> look) BERTH_REQUIRES(loop_thread) {
         if (look) Looked(*std::move(look));
       });
 }

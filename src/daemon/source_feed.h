@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "frontend/pod_sources/source.h"
 #include "host/event_loop/executor.h"
@@ -28,7 +29,7 @@ class SourceFeed {
   SourceFeed& operator=(const SourceFeed&) = delete;
 
   /// Called once. Errors: as Loop::Watch.
-  Result<void> Start();
+  Result<void> Start() BERTH_REQUIRES(loop_thread);
 
  private:
   struct Look {
@@ -36,16 +37,16 @@ class SourceFeed {
     os::MonoTime due;
   };
 
-  Result<void> Watch();
-  void LookAt(os::MonoTime now);
-  void Looked(Look look);
+  Result<void> Watch() BERTH_REQUIRES(loop_thread);
+  void LookAt(os::MonoTime now) BERTH_REQUIRES(loop_thread);
+  void Looked(Look look) BERTH_REQUIRES(loop_thread);
 
   event_loop::Loop& loop_;
   event_loop::TaskScope tasks_;
   std::shared_ptr<pod_sources::Source> source_;  // also of the look under way
   Take take_;
-  os::MonoTime due_{};
-  int fd_ = -1;  // watched; -1: a look is under way, or watching failed
+  os::MonoTime due_ BERTH_GUARDED_BY(loop_thread){};
+  int fd_ BERTH_GUARDED_BY(loop_thread) = -1;  // watched; -1: a look is under way, or watching failed
 };
 
 }  // namespace berth::daemon

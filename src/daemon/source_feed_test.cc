@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/worker_pool.h"
 #include "host/os/event_fd.h"
 
@@ -53,12 +54,13 @@ struct SourceFeedTest : testing::Test {
     auto owned = std::make_unique<PacedSource>(*std::move(news));
     source = owned.get();
     feed = std::make_unique<SourceFeed>(*loop, pool->lane("disk"), std::move(owned),
-                                        [this](const pod_sources::Snapshot& snapshot, os::MonoTime) {
-                                          seen.push_back(snapshot.pods.size());
-                                          loop->Stop();
-                                        });
+                                        [this](const pod_sources::Snapshot& snapshot, os::MonoTime)
+                                            BERTH_REQUIRES(loop_thread) {
+                                              seen.push_back(snapshot.pods.size());
+                                              loop->Stop();
+                                            });
   }
-  void TurnUntilSeen(std::size_t count) {
+  void TurnUntilSeen(std::size_t count) BERTH_REQUIRES(loop_thread) {
     while (seen.size() < count) ASSERT_TRUE(loop->Turn(true));
   }
 
@@ -70,6 +72,7 @@ struct SourceFeedTest : testing::Test {
 };
 
 TEST_F(SourceFeedTest, LooksAtTheStartAtEventsAndWhenItsTimeHasComeNeverOnTheLoop) {
+  loop_thread.Assert();
   ASSERT_TRUE(feed->Start());
   TurnUntilSeen(1);
   source->news_.Signal();
@@ -83,6 +86,7 @@ TEST_F(SourceFeedTest, LooksAtTheStartAtEventsAndWhenItsTimeHasComeNeverOnTheLoo
 TEST_F(SourceFeedTest, TheLoopTurnsWhileALookLastsAndAsksAgainOnlyAfterIt) {
   std::promise<void> go;
   source->before_answer_ = [&, gate = go.get_future().share()] { gate.wait(); };
+  loop_thread.Assert();
   ASSERT_TRUE(feed->Start());
   ASSERT_TRUE(loop->Turn(true));  // the look begins, and does not end
   source->news_.Signal();

@@ -55,7 +55,7 @@ void Publisher::Tick(os::MonoTime now) {
   tasks_.Submit<bool>(
       "publish " + std::string(kind()),
       [writer = writer_, moment = newest_, look, wall = clock_.Wall()] { return writer->Write(moment, look, wall); },
-      [this](const Result<bool>& written) { Done(written); });
+      [this](const Result<bool>& written) BERTH_REQUIRES(loop_thread) { Done(written); });
 }
 
 void Publisher::Done(const Result<bool>& written) {

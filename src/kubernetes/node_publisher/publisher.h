@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/loop_thread.h"
 #include "host/event_loop/executor.h"
 #include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
@@ -39,38 +40,38 @@ class Publisher {
             const PublisherOptions& options, Tell tell);
 
   /// The newest. Costs little when nothing of it concerns what is published.
-  void Changed(Moment now);
+  void Changed(Moment now) BERTH_REQUIRES(loop_thread);
   /// When Tick wants to be called; max: not before something changes.
-  os::MonoTime next_due() const;
-  void Tick(os::MonoTime now);
+  os::MonoTime next_due() const BERTH_REQUIRES(loop_thread);
+  void Tick(os::MonoTime now) BERTH_REQUIRES(loop_thread);
 
   /// Why the server may not have the newest, as a sentence; "": it has.
-  std::string Warning() const;
+  std::string Warning() const BERTH_REQUIRES(loop_thread);
   std::string_view kind() const { return Name(writer_->kind()); }
-  const PublishFigures& figures() const { return figures_; }
+  const PublishFigures& figures() const BERTH_REQUIRES(loop_thread) { return figures_; }
   /// Thread: any. No job waits for the network any longer.
   void GiveUp() { writer_->GiveUp(); }
 
  private:
-  void Done(const Result<bool>& written);
-  void Failed(const Error& error);
+  void Done(const Result<bool>& written) BERTH_REQUIRES(loop_thread);
+  void Failed(const Error& error) BERTH_REQUIRES(loop_thread);
 
   const std::shared_ptr<Writer> writer_;  // jobs have it, too
   event_loop::TaskScope tasks_;
   const os::Clock& clock_;
   const PublisherOptions options_;
   const Tell tell_;
-  std::mt19937_64 random_;
-  kube::Pace unreachable_;
-  kube::Pace refused_;
-  Moment newest_;
-  bool begun_ = false;  // there was a job
-  bool busy_ = false;
-  std::optional<os::MonoTime> changed_at_;  // the first change that no job has seen
-  std::optional<os::MonoTime> again_at_;    // there: the last job failed
-  os::MonoTime next_look_;
-  std::optional<Error> problem_;  // of the last job
-  PublishFigures figures_;
+  std::mt19937_64 random_ BERTH_GUARDED_BY(loop_thread);
+  kube::Pace unreachable_ BERTH_GUARDED_BY(loop_thread);
+  kube::Pace refused_ BERTH_GUARDED_BY(loop_thread);
+  Moment newest_ BERTH_GUARDED_BY(loop_thread);
+  bool begun_ BERTH_GUARDED_BY(loop_thread) = false;  // there was a job
+  bool busy_ BERTH_GUARDED_BY(loop_thread) = false;
+  std::optional<os::MonoTime> changed_at_ BERTH_GUARDED_BY(loop_thread);  // the first change that no job has seen
+  std::optional<os::MonoTime> again_at_ BERTH_GUARDED_BY(loop_thread);    // there: the last job failed
+  os::MonoTime next_look_ BERTH_GUARDED_BY(loop_thread);
+  std::optional<Error> problem_ BERTH_GUARDED_BY(loop_thread);  // of the last job
+  PublishFigures figures_ BERTH_GUARDED_BY(loop_thread);
 };
 
 }  // namespace berth::node_publisher

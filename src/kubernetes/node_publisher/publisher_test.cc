@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "kubernetes/node_publisher/fake_store_test.h"
 #include "testing/fixtures.h"
 #include "testing/queued_executor.h"
@@ -36,12 +37,14 @@ struct PublisherTest : ::testing::Test {
                                               told.push_back((warning ? "! " : "") + reason + ": " + text);
                                             });
   }
-  void Begin(Moment moment) {
+  void Begin(Moment moment) BERTH_ASSERTS(loop_thread) {
+    loop_thread.Claim();
     publisher->Changed(std::move(moment));
     ASSERT_TRUE(Turn(2'000ms));
   }
   /// Lets time pass up to what is due, within `most`. False: nothing is.
-  bool Turn(os::Millis most = os::Millis(0)) {
+  bool Turn(os::Millis most = os::Millis(0)) BERTH_ASSERTS(loop_thread) {
+    loop_thread.Claim();
     const os::MonoTime due = publisher->next_due();
     if (due > clock.Now() + most) {
       clock.Advance(most);

@@ -68,8 +68,8 @@ class LoopScheduler final : public Scheduler {
   LoopScheduler& operator=(const LoopScheduler&) = delete;
   ~LoopScheduler() override { cluster_.Hurry(); }
 
-  Result<void> Begin(const SchedulerOptions& options) {
-    BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int) { loop_->Stop(); }));
+  Result<void> Begin(const SchedulerOptions& options) BERTH_REQUIRES(loop_thread) {
+    BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int) BERTH_REQUIRES(loop_thread) { loop_->Stop(); }));
     BERTH_TRY(http::Listener listener,
               http::ListenTcp(options.address, options.port, options.tls ? &*options.tls : nullptr));
     port_ = listener.port;
@@ -79,12 +79,13 @@ class LoopScheduler final : public Scheduler {
     for (const Kind kind : kKinds) {
       BERTH_TRY(auto watcher, kube::Watcher::Start(options.access, WatchOptionsOf(kind, options)));
       const std::string name(Name(kind));
-      BERTH_RETURN_IF_ERROR(loop_->Watch(watcher->event_fd(), name, [this, kind](os::MonoTime) { Hear(kind); }));
+      BERTH_RETURN_IF_ERROR(loop_->Watch(watcher->event_fd(), name,
+                                         [this, kind](os::MonoTime) BERTH_REQUIRES(loop_thread) { Hear(kind); }));
       watchers_[static_cast<std::size_t>(kind)] = std::move(watcher);
     }
     loop_->Keep(
-        "undecided pods", [this] { return expire_at_; },
-        [this](os::MonoTime now) {
+        "undecided pods", [this]() BERTH_REQUIRES(loop_thread) { return expire_at_; },
+        [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) {
           constexpr os::Millis kBetween{250};
           cluster_.Expire();
           expire_at_ = now + kBetween;
@@ -92,14 +93,14 @@ class LoopScheduler final : public Scheduler {
     return {};
   }
 
-  Result<void> Run() override { return loop_->Run(); }
+  Result<void> Run() override BERTH_REQUIRES(loop_thread) { return loop_->Run(); }
   void Stop() override {
-    loop_->Post("stop", [this] { loop_->Stop(); });
+    loop_->Post("stop", [this]() BERTH_REQUIRES(loop_thread) { loop_->Stop(); });
   }
   std::uint16_t port() const override { return port_; }
 
  private:
-  void Hear(Kind kind) {
+  void Hear(Kind kind) BERTH_REQUIRES(loop_thread) {
     kube::Watcher& watcher = *watchers_[static_cast<std::size_t>(kind)];
     for (const std::string& problem : cluster_.Take(kind, watcher.Take())) log_.Warning(problem);
     TellTrouble(kind, watcher.Trouble());
@@ -111,7 +112,7 @@ class LoopScheduler final : public Scheduler {
   }
 
   /// Once when it begins, is another one, and is over.
-  void TellTrouble(Kind kind, const std::optional<kube::CallError>& trouble) {
+  void TellTrouble(Kind kind, const std::optional<kube::CallError>& trouble) BERTH_REQUIRES(loop_thread) {
     std::string& told = told_[static_cast<std::size_t>(kind)];
     std::string now = trouble ? Explain(kind, *trouble) : "";
     if (now == told) return;
@@ -128,9 +129,9 @@ class LoopScheduler final : public Scheduler {
   SideBySide threads_;
   Cluster cluster_;
   Service service_;
-  std::array<std::string, kKinds.size()> told_;  // trouble, by kind
-  bool ready_ = false;
-  os::MonoTime expire_at_{};
+  std::array<std::string, kKinds.size()> told_ BERTH_GUARDED_BY(loop_thread);  // trouble, by kind
+  bool ready_ BERTH_GUARDED_BY(loop_thread) = false;
+  os::MonoTime expire_at_ BERTH_GUARDED_BY(loop_thread){};
   std::uint16_t port_ = 0;
   std::array<std::unique_ptr<kube::Watcher>, kKinds.size()> watchers_;
   std::unique_ptr<http::Server> server_;  // last: it uses the others

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/event_loop/loop.h"
 #include "kubernetes/kube_client/kube_watcher.h"
@@ -35,11 +36,12 @@ class Scheduler {
  public:
   /// Listens, and begins to follow. `log` outlives it. Errors: of http::ListenTcp, http::Server::Start and
   /// kube::Watcher::Start, with the address.
-  static Result<std::unique_ptr<Scheduler>> Start(SchedulerOptions options, events::Log& log);
+  static Result<std::unique_ptr<Scheduler>> Start(SchedulerOptions options, events::Log& log)
+      BERTH_ASSERTS(loop_thread);
   virtual ~Scheduler() = default;
 
   /// Until Stop, or SIGTERM or SIGINT where PrepareSignals was called. Errors: as event_loop::Loop::Run.
-  virtual Result<void> Run() = 0;
+  virtual Result<void> Run() BERTH_REQUIRES(loop_thread) = 0;
   /// Thread: any.
   virtual void Stop() = 0;
   virtual std::uint16_t port() const = 0;
