@@ -335,7 +335,7 @@ struct CriRuntimeTest : testing::Test {
     return static_cast<int>(std::ranges::count(news, state, &ContainerStatus::state));
   }
   bool StartOne() {
-    return cri->Start(Request()) && Until([&] { return Count(ContainerState::kRunning) == 1; });
+    return cri->Start(Request()) && Until([&] { return Count(ContainerState::kRunning) >= 1; });
   }
 
   testkit::TempDir temp;
@@ -606,7 +606,7 @@ TEST_F(CriRuntimeTest, AContainerThatCouldNotBeAskedForWhenItWasStartedIsAskedFo
   Open(os::Millis(20), os::Millis(300));
   fake.LoseAnswerOf("ContainerStatus");
   ASSERT_TRUE(StartOne());
-  EXPECT_EQ("", news.back().started_at);
+  EXPECT_EQ("", news.front().started_at);
   ASSERT_TRUE(Until([&] { return Count(ContainerState::kRunning) == 2; }));
   EXPECT_EQ(news.front().id, news.back().id);
   EXPECT_NE("", news.back().started_at);
