@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "model/event.h"
 #include "telemetry/history/history.h"
 
@@ -25,8 +26,9 @@ bool Matches(const EventFilter& filter, const Event& event);
 std::vector<Event> Recent(const std::vector<std::shared_ptr<const Event>>& events, const EventFilter& filter);
 
 /// Adds to `recent` what the history has beyond; an event in both is taken from `recent`. `history` may be null: only
-/// `recent` then. Thread: any but the loop's; may wait for a disk.
-EventList WithHistory(std::vector<Event> recent, const EventFilter& filter, history::History* history);
+/// `recent` then. May wait for a disk.
+EventList WithHistory(std::vector<Event> recent, const EventFilter& filter, history::History* history)
+    BERTH_EXCLUDES(loop_thread);
 
 history::Entry ToEntry(const Event& event);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "daemon/published.h"
@@ -18,7 +19,7 @@
 
 namespace berth::daemon {
 
-/// Thread: any but the loop's, which must not wait for files. However many ask at a time, one of them reads.
+/// Thread: any but the loop's. However many ask at a time, one of them reads.
 class UsageReader {
  public:
   /// How old an answer may be.
@@ -33,7 +34,7 @@ class UsageReader {
       : published_(published), open_(std::move(open)), clock_(clock) {}
 
   /// Never null. Groups that went meanwhile are left out. Errors: of opening the tree and of reading the host's files.
-  Result<std::shared_ptr<const NodeUsage>> Get() BERTH_EXCLUDES(mutex_);
+  Result<std::shared_ptr<const NodeUsage>> Get() BERTH_EXCLUDES(mutex_, loop_thread);
 
  private:
   Result<std::shared_ptr<const NodeUsage>> Read(const NodeUsage* before) const;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "host/os/clock.h"
 #include "host/os/event_fd.h"
@@ -24,7 +25,7 @@ class ChangeQueue {
 
   int fd() const { return fd_.get(); }
   /// Waits for room. False: the end has come.
-  bool Put(Change change) BERTH_EXCLUDES(mutex_);
+  bool Put(Change change) BERTH_EXCLUDES(mutex_, loop_thread);
   std::vector<Change> Take(std::size_t most) BERTH_EXCLUDES(mutex_);
   void SetTrouble(std::optional<CallError> trouble) BERTH_EXCLUDES(mutex_);
   std::optional<CallError> trouble() const BERTH_EXCLUDES(mutex_);
@@ -32,7 +33,7 @@ class ChangeQueue {
   void End() BERTH_EXCLUDES(mutex_);
   bool ended() const BERTH_EXCLUDES(mutex_);
   /// Returns after `time`, or when the end comes.
-  void Wait(os::Millis time) BERTH_EXCLUDES(mutex_);
+  void Wait(os::Millis time) BERTH_EXCLUDES(mutex_, loop_thread);
 
  private:
   static std::size_t BytesOf(const Change& change) { return change.object.json.size(); }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/loop_thread.h"
 #include "host/os/clock.h"
 #include "kubernetes/kube_client/access.h"
 #include "kubernetes/kube_client/answer.h"
@@ -81,27 +82,34 @@ struct ClientOptions {
 /// that make no sense), else kUncertain. Calls that may not have been done are made again only when the server asks for
 /// that.
 ///
-/// Thread: one at a time, but for Stop. Calls wait for the network: never on a loop's thread.
+/// Thread: one at a time, but for Stop. Calls wait for the network.
 class Client {
  public:
   static Result<std::unique_ptr<Client>> Make(Access access, const ClientOptions& options = {});
   virtual ~Client() = default;
 
-  virtual Answer<Object> Get(const Target& target) = 0;
-  virtual Answer<Page> ListPage(const Target& target, const ListQuery& query, const ObjectSink& take) = 0;
+  virtual Answer<Object> Get(const Target& target) BERTH_EXCLUDES(loop_thread) = 0;
+  virtual Answer<Page> ListPage(const Target& target, const ListQuery& query, const ObjectSink& take)
+      BERTH_EXCLUDES(loop_thread) = 0;
   /// Page after page. One that has expired begins the list anew, up to three times. The answer: its resource version.
-  virtual Answer<std::string> List(const Target& target, const ListQuery& query, const ListSink& sink) = 0;
-  virtual Answer<Object> Create(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
+  virtual Answer<std::string> List(const Target& target, const ListQuery& query, const ListSink& sink)
+      BERTH_EXCLUDES(loop_thread) = 0;
+  virtual Answer<Object> Create(const Target& target, std::string json, const WriteOptions& options = {})
+      BERTH_EXCLUDES(loop_thread) = 0;
   /// Server-side apply: makes the object when there is none. `json` has apiVersion, kind and name.
-  virtual Answer<Object> Apply(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
+  virtual Answer<Object> Apply(const Target& target, std::string json, const WriteOptions& options = {})
+      BERTH_EXCLUDES(loop_thread) = 0;
   /// RFC 7386. For status: with subresource "status".
-  virtual Answer<Object> MergePatch(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
+  virtual Answer<Object> MergePatch(const Target& target, std::string json, const WriteOptions& options = {})
+      BERTH_EXCLUDES(loop_thread) = 0;
   /// RFC 6902: an array of operations.
-  virtual Answer<Object> JsonPatch(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
-  virtual Answer<void> Delete(const Target& target) = 0;
+  virtual Answer<Object> JsonPatch(const Target& target, std::string json, const WriteOptions& options = {})
+      BERTH_EXCLUDES(loop_thread) = 0;
+  virtual Answer<void> Delete(const Target& target) BERTH_EXCLUDES(loop_thread) = 0;
   /// Returns when the server or `take` ends the stream. Lines longer than an object may be are left out; the answer is
   /// how many.
-  virtual Answer<std::size_t> Watch(const Target& target, const WatchQuery& query, const LineSink& take) = 0;
+  virtual Answer<std::size_t> Watch(const Target& target, const WatchQuery& query, const LineSink& take)
+      BERTH_EXCLUDES(loop_thread) = 0;
 
   /// Thread: any. Ends the call under way and all that follow with kCancelled.
   virtual void Stop() = 0;

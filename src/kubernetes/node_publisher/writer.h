@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/codec/codec.h"
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/time_text.h"
@@ -51,7 +52,7 @@ class Writer {
   /// Node of that name, as far as we may see it, and goes with it. True: the server was sent a new one, and has taken
   /// it. Errors: of `connect` and of kube::Client, with the cure; kInvalid: larger than a reader takes. The server may
   /// not have the newest then, and the next call looks.
-  Result<bool> Write(const Moment& moment, bool look, WallTime now);
+  Result<bool> Write(const Moment& moment, bool look, WallTime now) BERTH_EXCLUDES(loop_thread);
   /// Thread: any. Ends the call under way and all that would follow.
   void GiveUp() BERTH_EXCLUDES(mutex_);
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "model/pod_devices.h"
@@ -23,9 +24,10 @@ class PodResourcesClient {
   /// Of one pod; {}: the kubelet does not know it, or its containers have none. Asked by Get, and by List where the
   /// kubelet does not answer that: before Kubernetes 1.34 as a rule. It is asked by List alone for ten minutes then.
   /// Errors, within `patience`: as grpc::Client::Call; kCorrupt: the answer cannot be read.
-  Result<PodDevices> DevicesOf(const std::string& name_space, const std::string& name, os::Millis patience);
+  Result<PodDevices> DevicesOf(const std::string& name_space, const std::string& name, os::Millis patience)
+      BERTH_EXCLUDES(loop_thread);
   /// Of all pods, by List. Errors: likewise.
-  Result<DevicesByPod> AllDevices(os::Millis patience);
+  Result<DevicesByPod> AllDevices(os::Millis patience) BERTH_EXCLUDES(loop_thread);
 
  private:
   Result<PodDevices> Get(const std::string& name_space, const std::string& name, const grpc::Patience& patience);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "host/os/event_fd.h"
@@ -43,9 +44,9 @@ class Endpoint {
   Error Watch(const NodeSet& nodes, const std::function<void(DeviceList)>& told);
 
   /// Errors: as of Plugins. Of one that has been stopped: kUnreachable.
-  Result<DeviceAnswer> Allocate(const std::vector<std::string>& ids);
-  Result<void> PreStart(const std::vector<std::string>& ids);
-  Result<std::vector<std::string>> Prefer(const PreferenceQuestion& question);
+  Result<DeviceAnswer> Allocate(const std::vector<std::string>& ids) BERTH_EXCLUDES(loop_thread);
+  Result<void> PreStart(const std::vector<std::string>& ids) BERTH_EXCLUDES(loop_thread);
+  Result<std::vector<std::string>> Prefer(const PreferenceQuestion& question) BERTH_EXCLUDES(loop_thread);
 
   /// Calls that are under way are given up, and no other is made.
   void Stop();

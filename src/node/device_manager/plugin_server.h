@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/id_set.h"
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "host/os/event_fd.h"
 #include "host/os/threads.h"
@@ -52,11 +53,11 @@ class PluginServer final : public Plugins {
   os::MonoTime next_due() const override BERTH_EXCLUDES(mutex_);
   void Forget(os::MonoTime now) override BERTH_EXCLUDES(mutex_);
   Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override
-      BERTH_EXCLUDES(mutex_);
+      BERTH_EXCLUDES(mutex_, loop_thread);
   Result<void> PreStart(const std::string& resource, const std::vector<std::string>& ids) override
-      BERTH_EXCLUDES(mutex_);
+      BERTH_EXCLUDES(mutex_, loop_thread);
   Result<std::vector<std::string>> Prefer(const std::string& resource, const PreferenceQuestion& question) override
-      BERTH_EXCLUDES(mutex_);
+      BERTH_EXCLUDES(mutex_, loop_thread);
 
   /// Whoever waits for a plug-in gets an error at once, and nobody can register any more.
   void GiveUp() BERTH_EXCLUDES(mutex_);

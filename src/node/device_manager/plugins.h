@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "model/device.h"
@@ -56,7 +57,7 @@ struct PreferenceQuestion {
   friend bool operator==(const PreferenceQuestion&, const PreferenceQuestion&) = default;
 };
 
-/// Thread: any. Allocate, PreStart and Prefer wait for the plug-in, for a bounded time: not on the loop's thread.
+/// Thread: any. Allocate, PreStart and Prefer wait for the plug-in, for a bounded time.
 class Plugins {
  public:
   virtual ~Plugins() = default;
@@ -74,10 +75,13 @@ class Plugins {
 
   /// Errors of the three: kUnreachable: the plug-in is not there (any more), and may be asked when it is back;
   /// kTimeout; kInvalid: its answer makes no sense; else its own words.
-  virtual Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) = 0;
-  virtual Result<void> PreStart(const std::string& resource, const std::vector<std::string>& ids) = 0;
+  virtual Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids)
+      BERTH_EXCLUDES(loop_thread) = 0;
+  virtual Result<void> PreStart(const std::string& resource, const std::vector<std::string>& ids)
+      BERTH_EXCLUDES(loop_thread) = 0;
   /// Ids in the order to prefer; some may not be among those of the question.
-  virtual Result<std::vector<std::string>> Prefer(const std::string& resource, const PreferenceQuestion& question) = 0;
+  virtual Result<std::vector<std::string>> Prefer(const std::string& resource, const PreferenceQuestion& question)
+      BERTH_EXCLUDES(loop_thread) = 0;
 };
 
 }  // namespace berth::device_manager

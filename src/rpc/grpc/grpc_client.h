@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/loop_thread.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "rpc/grpc/connection.h"
@@ -35,12 +36,16 @@ class ClientStream {
   /// Blocks while the server is slow to take what was written before.
   /// Errors: kInvalid: longer than the limit, or after EndWrites; else how the call ended (kConflict: well, without
   /// this message). After any but kInvalid the call is over.
-  Result<void> Write(std::string_view message) { return connection_->Write(stream_, message, patience_); }
+  Result<void> Write(std::string_view message) BERTH_EXCLUDES(loop_thread) {
+    return connection_->Write(stream_, message, patience_);
+  }
   /// All was written.
   void EndWrites() { connection_->EndWrites(stream_); }
   /// Blocks until there is a message; nullopt: the server has ended the call, and all is well. What is not read is not
   /// acknowledged: a server that writes more than a window of it waits. Errors: how the call ended.
-  Result<std::optional<std::string>> Read() { return connection_->Read(stream_, patience_); }
+  Result<std::optional<std::string>> Read() BERTH_EXCLUDES(loop_thread) {
+    return connection_->Read(stream_, patience_);
+  }
   /// Gives the call up: whoever reads or writes returns with kCancelled. Nothing happens to one that is over.
   void Cancel() {
     if (stream_ != nullptr) connection_->Cancel(stream_);
@@ -72,9 +77,9 @@ class Client {
   /// told the deadline. Errors: above; kInvalid also for a request longer than the limit or a wrong address, nothing is
   /// sent; kInternal also for an answer that has no message or more than one.
   Result<std::string> Call(const std::string& method, std::string_view request, const Patience& patience)
-      BERTH_EXCLUDES(mutex_);
+      BERTH_EXCLUDES(mutex_, loop_thread);
   /// Begins a call; `patience` is for all of it. Errors: as Call.
-  Result<ClientStream> Open(const std::string& method, const Patience& patience) BERTH_EXCLUDES(mutex_);
+  Result<ClientStream> Open(const std::string& method, const Patience& patience) BERTH_EXCLUDES(mutex_, loop_thread);
 
  private:
   Result<std::shared_ptr<Connection>> Connected() BERTH_EXCLUDES(mutex_);

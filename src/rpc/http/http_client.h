@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "rpc/http/headers.h"
@@ -66,7 +67,7 @@ class Client {
   /// Thread: one at a time. Errors: one sentence for people, without the URL and the same each time for the same
   /// trouble; kUnreachable, kTimeout and kCancelled (by Stop or cancel_fd), kInvalid for a URL that cannot be used,
   /// else kUncertain: no answer, one larger than its bounds, or one that makes no sense.
-  virtual Result<ClientAnswer> Send(const ClientRequest& request) = 0;
+  virtual Result<ClientAnswer> Send(const ClientRequest& request) BERTH_EXCLUDES(loop_thread) = 0;
   /// Thread: any. Ends a Send that is under way with an error; before one begins it does nothing.
   virtual void Stop() = 0;
 };

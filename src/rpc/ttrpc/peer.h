@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/loop_thread.h"
 #include "base/result.h"
 #include "host/os/clock.h"
 #include "host/os/threads.h"
@@ -55,7 +56,7 @@ class Peer {
   /// request longer than the limit, nothing is sent. ttRPC has no word for a call that is given up: the other side goes
   /// on with it, and its answer is passed over.
   Result<std::string> Call(const std::string& service, const std::string& method, const std::string& payload,
-                           const grpc::Patience& patience);
+                           const grpc::Patience& patience) BERTH_EXCLUDES(loop_thread);
   /// Ends the connection now.
   void Break(const std::string& why);
   /// Readable once the connection has ended. The descriptor stays the peer's.
