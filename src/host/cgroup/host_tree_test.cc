@@ -340,7 +340,13 @@ TEST_P(MemoryMoveTest, AGroupThatGoesMeanwhileIsNoFailure) {
   EXPECT_EQ(Code::kNotFound, FailureOf(On("1", "1")));
 }
 
+TEST_P(MemoryMoveTest, TheTopOfTheHierarchiesIsReadAtAnyTime) {
+  Host top({.v2 = v2()}, "");
+  EXPECT_TRUE(top.tree->ReadCpuset(""));
+}
+
 TEST_P(MemoryMoveTest, WhoWaitsHereAgainWritesHere) {
+  EXPECT_EQ(Code::kBusy, FailureOf(On("1", "0")));
   tree().WaitHere();
   EXPECT_FALSE(FailureOf(On("1", "1")));
   EXPECT_EQ("1", Mems());

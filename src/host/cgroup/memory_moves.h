@@ -28,13 +28,16 @@ class MemoryMoves {
     tasks_.emplace(executor);
     moved_ = std::move(moved);
   }
-  /// Nothing is moved on another thread any more.
-  void Leave() { tasks_.reset(); }
+  /// Nothing is moved on another thread any more. Requires: no job runs.
+  void Leave() {
+    tasks_.reset();
+    moving_.clear();
+  }
 
   bool in_use() const { return tasks_.has_value(); }
   bool under_way() const { return !moving_.empty(); }
-  /// The group whose memory is being moved.
-  bool IsMoving(const std::string& group) const { return moving_ == group; }
+  /// The group whose memory is being moved. "", the top of the hierarchies, never is.
+  bool IsMoving(const std::string& group) const { return under_way() && moving_ == group; }
 
   /// kBusy: `job`, which gives the group these nodes, was begun, or another is under way; to be called again, unless
   /// the group has them by then: what the job failed with is returned once. Requires: in_use().
