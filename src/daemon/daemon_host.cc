@@ -92,8 +92,7 @@ Result<std::unique_ptr<KubeletHost>> KubeletHost::Open(const Settings& settings)
 
 void KubeletHost::Describe(NodeSetup& out) const {
   DescribeHost(settings_, out);
-  out.node.owns_pods = false;
-  out.node.slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
+  out.node.LeaveToKubelet();
 }
 
 }  // namespace berth::daemon

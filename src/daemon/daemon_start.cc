@@ -29,7 +29,7 @@ NodeSetup SetupOf(const Settings& settings, const Machine& machine, const Daemon
   node.cgroup_names = host.names();
   node.reconciler.cpus.partition = settings.berth.cpu_partition;
   node.pods.node_name = settings.berth.node_name;
-  node.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
+  node.reconciler.eviction->ignores_cache = settings.berth.eviction_ignores_page_cache;
   node.reconcile_period = settings.reconcile_period;
   node.reconciler.adopt_unknown = settings.berth.unknown_pods == "adopt";
   if (machine.this_host) node.reconciler.machine = LooksAtMachine(settings);

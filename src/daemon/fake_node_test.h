@@ -125,7 +125,6 @@ class FakeRuntime final : public runtime::Runtime {
     changed.clear();
     return out;
   }
-  bool makes_groups() const override { return names_groups_by_id; }
   int event_fd() const override { return fd_.get(); }
   std::vector<runtime::ContainerStatus> Poll() override {
     std::vector<runtime::ContainerStatus> out;
@@ -159,9 +158,8 @@ class FakeRuntime final : public runtime::Runtime {
   std::vector<runtime::StopRequest> stops;
   std::optional<std::string> refuse;
   std::optional<runtime::StartRequest> last_request;
-  bool names_groups_by_id = false;  // as a container runtime; it makes none all the same
-  bool deaf = false;                // SIGTERM is ignored
-  bool undying = false;             // SIGKILL too: its processes wait in the kernel
+  bool deaf = false;     // SIGTERM is ignored
+  bool undying = false;  // SIGKILL too: its processes wait in the kernel
   int next_pid = 100;
 
  private:

@@ -45,11 +45,11 @@ struct NriAllocatorTest : ::testing::Test {
     watched = *std::move(opened);
     host.steps.set_check([] {});
     core::NodeOptions node_options = host.options;
-    node_options.owns_pods = false;
-    node_options.slice /= 5;
+    node_options.LeaveToKubelet();
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
                                             host.node, node_options, host.pod_options);
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
+    manager->core().recovery().WatchAll();
     agent =
         std::make_unique<nri_agent::NriAllocator>(manager->core(), *watched, std::move(options), [this] { ++joins; });
     auto groups = nri_agent::NewGroups::Open(

@@ -28,6 +28,7 @@ NriFrontEnd::NriFrontEnd(const NriFrontEndParts& parts)
 
 Result<std::unique_ptr<NriFrontEnd>> NriFrontEnd::Open(const NriFrontEndParts& parts) {
   std::unique_ptr<NriFrontEnd> out(new NriFrontEnd(parts));
+  parts.node.recovery().WatchAll();
   parts.loop.Keep(
       "NRI", [agent = &out->agent_]() BERTH_REQUIRES(loop_thread) { return agent->next_due(); },
       [agent = &out->agent_](os::MonoTime now) BERTH_REQUIRES(loop_thread) { agent->Tick(now); });

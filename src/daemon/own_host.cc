@@ -115,6 +115,7 @@ Result<void> OwnHost::OpenCri(std::vector<std::string>& warnings) {
 
 void OwnHost::Describe(NodeSetup& out) const {
   DescribeHost(settings_, out);
+  if (calls_) out.node.ownership = &cgroup_manager::OwnsPods();
   out.static_pods.notes = settings_.berth.state_dir + "/pods";
   out.node.pods.pool = settings_.berth.run_dir + "/cpus";
   out.node.pods.value_settings = settings_.berth.run_dir + "/group-values";
@@ -122,9 +123,7 @@ void OwnHost::Describe(NodeSetup& out) const {
 
 void OwnHost::Connect(core::Node& node) {
   node_ = &node;
-  if (!runtime_->makes_groups()) return;
-  node.groups().pod_groups().set_on_removed(
-      [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_, names_.FromTop(path)); });
+  node.groups().pod_groups().set_on_removed([this](const std::string& path) { RemoveLeftovers(names_.FromTop(path)); });
 }
 
 TreeDoor OwnHost::Door() const {
@@ -133,14 +132,18 @@ TreeDoor OwnHost::Door() const {
   return out;
 }
 
+void OwnHost::RemoveLeftovers(const std::string& path) {
+  if (calls_) cgroup::RemoveLeftoverGroups(*root_, path);
+}
+
 Result<void> OwnHost::RemoveGroups() {
   const std::string all = names_.Qos(QosClass::kGuaranteed);
   const std::string tier = all.empty() ? "" : names_.FromTop(all);
   BERTH_RETURN_IF_ERROR(MoveSelf(*root_, home_groups_));
   BERTH_RETURN_IF_ERROR(node_->groups().qos_cgroups().RemoveAll());
-  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_, tier);
+  RemoveLeftovers(tier);
   tree_->RemoveRoot();
-  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_, names_.root());
+  RemoveLeftovers(names_.root());
   return {};
 }
 

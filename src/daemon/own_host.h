@@ -54,6 +54,8 @@ class OwnHost final : public DaemonHost {
   Result<void> OpenRuntime(std::vector<std::string>& warnings);
   Result<void> OpenCri(std::vector<std::string>& warnings);
   events::EventLog& event_log() const { return node_->events(); }
+  /// What a container runtime leaves of a group.
+  void RemoveLeftovers(const std::string& path);
   void ReturnToOwnGroup() BERTH_REQUIRES(loop_thread);
   void ClearRootGroup(int passes) BERTH_REQUIRES(loop_thread);
   void TakeMoved(Result<SystemProcesses::Moved> moved) BERTH_REQUIRES(loop_thread);

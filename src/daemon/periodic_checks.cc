@@ -74,7 +74,7 @@ void PeriodicChecks::ForgetGone() {
     if (!uids.contains(uid)) gone.push_back(uid);
   for (const std::string& uid : gone) sync_loop_.cleanup().ForgetRecords(uid);
   node_.runtime().Retain(uids);
-  if (node_.groups().site().owns_pods()) node_.checkpoints().Retain(uids);  // a runtime says later which pods are there
+  node_.checkpoints().Retain(uids);
   sync_loop_.cleanup().RemoveOrphan();
 }
 

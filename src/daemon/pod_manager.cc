@@ -23,7 +23,7 @@ void PodManager::OnSnapshot(pod_sources::Snapshot snapshot) {
 
 void PodManager::OnRuntime(os::MonoTime now) {
   sync_loop_.runtime_events().Poll();
-  if (node_.runtime().makes_groups())
+  if (node_.groups().ownership().runtime_writes())
     node_.reconciler().cpus().CheckSoon(now);  // it may have written to groups: the kernel has the last word
   Sync();
 }

@@ -587,7 +587,7 @@ TEST_F(PodManagerTest, ThePodThatUsesMostAboveItsRequestIsEvictedAndOnlyOneAtATi
 }
 
 TEST_F(PodManagerTest, PageCacheThatCanBeDroppedEvictsNobodyWhereTheSettingsSaySo) {
-  world.options.pods.eviction_ignores_cache = true;
+  world.options.reconciler.eviction->ignores_cache = true;
   auto manager = Boot();
   manager->OnSnapshot(
       Wanting({MakePod("reader", "", QosClass::kBestEffort), MakePod("eater", "", QosClass::kBestEffort)}), Now());

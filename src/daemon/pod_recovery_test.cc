@@ -269,7 +269,7 @@ TEST_F(OtherRuntimeTest, ProcessesOfAContainerRuntimeEndBeforeThePodIsStartedAne
 }
 
 TEST_F(OtherRuntimeTest, PlainProcessesEndBeforeAContainerRuntimeStartsThePodAnew) {
-  world.runtime.names_groups_by_id = true;
+  world.options.ownership = &cgroup_manager::OwnsPods();
   BootBeside("kubepods/poda/app");
 }
 
@@ -311,7 +311,7 @@ TEST_F(OtherRuntimeDeviceTest, ItsDeviceIsNobodyElsesUntilItsProcessesEnded) {
 }
 
 TEST_F(OtherRuntimeTest, AnEndThatIsUnderWayIsGoneOnWithByTheNextBerthd) {
-  world.runtime.names_groups_by_id = true;
+  world.options.ownership = &cgroup_manager::OwnsPods();
   world.tree.stuck.insert("kubepods/poda/app");
   for (int berthds = 0; berthds < 3; ++berthds) {
     auto manager = Boot();

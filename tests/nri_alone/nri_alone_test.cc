@@ -67,10 +67,11 @@ TEST(NriAloneTest, AContainerIsPlacedWithoutAnotherFrontEnd) {
   auto opened = nri_agent::WatchedRuntime::Open();
   ASSERT_TRUE(opened) << opened.error().message;
   const std::unique_ptr<nri_agent::WatchedRuntime> runtime = *std::move(opened);
+  core::NodeOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
+  options.LeaveToKubelet();
   core::Node node(
       {.store = *store, .tree = **tree, .runtime = *runtime, .events = events, .clock = clock, .executor = executor},
-      machine,
-      {.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}, .owns_pods = false});
+      machine, options);
   const auto recovered = node.Recover(std::nullopt, clock.Now());
   ASSERT_TRUE(recovered) << recovered.error().message;
   nri_agent::NriAllocator agent(node, *runtime, {}, [] {});

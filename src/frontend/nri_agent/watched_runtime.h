@@ -30,7 +30,7 @@ class WatchedRuntime final : public runtime::Runtime {
   /// The same of one that the runtime waited for.
   void CountAnswer(const std::string& call, bool failed, std::chrono::duration<double> waited);
 
-  bool makes_groups() const override { return true; }
+  bool isolates_pods() const override { return true; }
   Result<runtime::ContainerStatus> Start(const runtime::StartRequest& request) override;
   Result<void> Signal(std::string_view id, int signal) override;
   Result<std::vector<runtime::ContainerStatus>> List() override;

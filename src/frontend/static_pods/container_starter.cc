@@ -51,7 +51,19 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   request.log_max_bytes = options.log_max_bytes;
   request.log_max_files = options.log_max_files;
   request.kind = found.kind;
+  FillPlace(pod, request.place);
   return request;
+}
+
+void Starter::FillPlace(const Pod& pod, runtime::Place& place) const {
+  place.v2 = node_.groups().site().v2();
+  place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
+  place.log_folder = context_.LogFolder(pod);
+  place.host_network = pod.host_network;
+  place.pod = std::make_shared<const Pod>(pod);
+  ForEachContainer(pod, [&](const Container& other, ContainerKind) {
+    place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
+  });
 }
 
 /// Of all its containers together, once for what is known.
@@ -102,33 +114,27 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(const ManagedPod&
   BERTH_RETURN_IF_ERROR(CheckWords(pod));
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   const StaticPodOptions& options = context_.options();
-  if (!options.notes.empty())
+  if (!options.notes.empty()) {
     BERTH_RETURN_IF_ERROR(NotePod(options.notes, {.uid = pod.uid, .log_folder = context_.LogFolder(pod)}));
-  if (!context_.DryRun()) {
     BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
     if (!mounted) return std::nullopt;
-    BERTH_TRY(auto message, MessageMount(pod, container, attempt, options.volumes, !node_.runtime().makes_groups()));
+    const bool isolated = node_.runtime().isolates_pods();
+    BERTH_TRY(auto message, MessageMount(pod, container, attempt, options.volumes, !isolated));
     if (message) request.place.mounts.push_back(*std::move(message));
-    if (node_.runtime().makes_groups() && IsTold(node_.options().pods, PlacementOf(pod, container)))
+    if (isolated && IsTold(node_.options().pods, PlacementOf(pod, container)))
       request.place.mounts.push_back(MountOfPool(node_.options().pods));
     std::vector<std::string> conflicts;
     request.place.mounts = runtime::WithDevices(request.devices, std::move(request.place.mounts), conflicts);
     TellConflicts(pod, container, conflicts);
   }
-  if (node_.runtime().makes_groups()) {
-    if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
-    state.mounting.erase(container.name);
-    BERTH_TRY(runtime::ContainerStatus status, node_.runtime().Start(request));
-    return status;
-  }
   if (state.making.erase(container.name) == 0) {  // else what is there is this start's
     BERTH_TRY(const bool gone, KillLeftovers(pod, container.name, now));
     if (!gone) return std::nullopt;
   }
-  auto group = node_.groups().pod_groups().MakeContainer(pod, container, node_.allocations().ledger());
-  if (!group && node_.groups().site().IsUnderWay(group.error())) state.making.insert(container.name);
-  if (!group) return LaterIfUnderWay(group.error(), now);
-  request.cgroup = *std::move(group);
+  auto made = node_.groups().ownership().MakeFor(node_.groups().pod_groups(), pod, container,
+                                                 node_.allocations().ledger(), request);
+  if (!made && node_.groups().site().IsUnderWay(made.error())) state.making.insert(container.name);
+  if (!made) return LaterIfUnderWay(made.error(), now);
   state.mounting.erase(container.name);
   auto started = node_.runtime().Start(request);
   if (!started || started->state != runtime::ContainerState::kCreating)
@@ -183,7 +189,7 @@ Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const E
 /// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying,
 /// which takes its time where the group has little CPU time or the node is busy. Errors: also kBusy, after kSlowDeath.
 Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now) {
-  auto killed = node_.groups().pod_groups().KillContainer(pod, container);
+  auto killed = node_.groups().ownership().KillLeftovers(node_.groups().pod_groups(), pod, container);
   std::map<std::string, os::MonoTime>& dying = context_.StateOf(pod.uid).dying;
   if (!killed && killed.error().code == Code::kBusy) {
     const auto [since, first] = dying.try_emplace(container, now);
@@ -197,24 +203,6 @@ Result<bool> Starter::KillLeftovers(const Pod& pod, const std::string& container
   dying.erase(container);
   if (!killed) return std::unexpected(std::move(killed).error());
   return true;
-}
-
-/// What a runtime that makes groups has to know.
-Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
-  runtime::Place& place = request.place;
-  BERTH_TRY(place.pod_group, node_.groups().pod_groups().MakePod(pod, node_.allocations().ledger()));
-  BERTH_TRY(place.values, node_.groups().pod_groups().ValuesNow(pod, container, node_.allocations().ledger()));
-  place.sandbox_overhead = node_.groups().pod_groups().SandboxOverhead(pod);
-  place.sandbox_resources = node_.groups().pod_groups().SandboxResources(pod);
-  place.v2 = node_.groups().site().v2();
-  place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
-  place.log_folder = context_.LogFolder(pod);
-  place.host_network = pod.host_network;
-  place.pod = std::make_shared<const Pod>(pod);
-  ForEachContainer(pod, [&](const Container& other, ContainerKind) {
-    place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
-  });
-  return {};
 }
 
 }  // namespace berth::pods

@@ -27,11 +27,11 @@ class Starter {
   void Mount(const ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
   Result<void> CheckWords(const Pod& pod) const;
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
+  void FillPlace(const Pod& pod, runtime::Place& place) const;
   const Placement* PlacementOf(const Pod& pod, const Container& container) const;
   CpuSet SharedNow() const;
   Result<DeviceAnswer> DevicesOf(const Pod& pod, const Container& container) const;
   void TellConflicts(const Pod& pod, const Container& container, const std::vector<std::string>& conflicts) const;
-  Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);
   Result<std::optional<runtime::ContainerStatus>> LaterIfUnderWay(const Error& error, os::MonoTime now);
   Result<bool> KillLeftovers(const Pod& pod, const std::string& container, os::MonoTime now);
 

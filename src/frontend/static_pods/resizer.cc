@@ -228,7 +228,6 @@ void Resizer::PutInForce(ManagedPod& managed, os::MonoTime now) {
 }
 
 void Resizer::TellRuntime(const Pod& pod) const {
-  if (!node_.runtime().makes_groups()) return;
   ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
     if (kind == ContainerKind::kInit) return;
     if (auto values = node_.groups().pod_groups().ValuesNow(pod, container, node_.allocations().ledger()))

@@ -29,7 +29,7 @@ bool RuntimeEvents::Work(os::MonoTime now, const os::Slice& slice) {
     if (slice.over()) return false;
   }
   TakeNotices();
-  if (node_.runtime().makes_groups()) TakeSandboxes();
+  TakeSandboxes();
   polled_ = false;
   return true;
 }
@@ -88,13 +88,11 @@ void RuntimeEvents::TakeStart(ManagedPod& managed, const runtime::ContainerStatu
   if (status.state == runtime::ContainerState::kRunning)
     node_.events().Normal("Started", object, fmt::format("started container {}", status.container));
   node_.groups().table().KnowId(managed.pod.uid, status.container, status.id);
-  if (node_.runtime().makes_groups()) {
-    auto done = node_.groups().runtime_groups().Find(managed.pod.uid, node_.allocations().ledger());
-    if (const FoundContainer found = FindContainer(managed.pod, status.container); done && found.container != nullptr)
-      done = node_.groups().runtime_groups().Finish(managed.pod, *found.container, status.id,
-                                                    node_.allocations().ledger());
-    if (!done) node_.events().Warning("FailedCgroupUpdate", object, done.error().message);
-  }
+  if (auto taken = node_.groups().ownership().TakeStarted(node_.groups().runtime_groups(), managed.pod,
+                                                          FindContainer(managed.pod, status.container).container,
+                                                          status.id, node_.allocations().ledger());
+      !taken)
+    node_.events().Warning("FailedCgroupUpdate", object, taken.error().message);
   if (earlier)  // one ended attempt is kept in the logs, none in the records
     if (auto forgotten = node_.statuses().Forget(*earlier); !forgotten)
       node_.events().Warning("ContainerWarning", object, forgotten.error().message);

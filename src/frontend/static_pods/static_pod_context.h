@@ -38,13 +38,11 @@ class StaticPodContext {
   Mounting* FindMounting(const std::string& uid, const std::string& container);
 
   std::string LogFolder(const Pod& pod) const;
-  bool IsInNodesNetwork(const Pod& pod) const { return pod.host_network || !node_.runtime().makes_groups(); }
+  bool IsInNodesNetwork(const Pod& pod) const { return pod.host_network || !node_.runtime().isolates_pods(); }
   /// Of the pod: the runtime's, or the node's where it shares its network. Empty: not known yet.
   std::vector<std::string> AddressesOf(const Pod& pod) const;
   /// What its containers may ask for.
   runtime::NodeFacts FactsFor(const Pod& pod) const;
-  /// Nothing of the host is touched.
-  bool DryRun() const { return options_.notes.empty() && !node_.runtime().makes_groups(); }
   /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
   std::string WorkKey(const Pod& pod) const;
   bool IsSetAside(const Pod& pod) const;

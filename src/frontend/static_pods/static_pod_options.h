@@ -25,8 +25,8 @@ struct StaticPodOptions {
   int log_max_files = 5;
   os::WorkNotes* work_notes = nullptr;  ///< keep pods that berthd died of from being tried again; outlives the pods
   allocator::QueueRules queue;
-  std::string notes;  ///< folder of frontend/static_pods/pod_folder_index.h; "": nothing is noted, and nothing of
-                      ///< earlier pods removed
+  std::string notes;  ///< folder of frontend/static_pods/pod_folder_index.h; "": nothing is noted nor mounted, and
+                      ///< nothing of earlier pods removed
 };
 
 }  // namespace berth::pods

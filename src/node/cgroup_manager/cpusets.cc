@@ -43,7 +43,7 @@ Result<bool> Cpusets::Apply(const Ledger& ledger, const os::Slice& slice) {
   if (!again) return done;
   // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
   BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
-  BERTH_TRY(const bool found, FindMore(ledger));
+  BERTH_TRY(const bool found, site_.ownership().FindMore(runtime_groups_, ledger));
   if (narrowed > 0 || found) return false;
   looks_ = 0;
   return done;
@@ -120,14 +120,6 @@ Result<void> Cpusets::MoveMemories(const Ledger& ledger) {
     }
   }
   return {};
-}
-
-/// Whether the runtime has made groups that were not known.
-Result<bool> Cpusets::FindMore(const Ledger& ledger) {
-  if (site_.owns_containers()) return false;
-  const std::size_t before = table_.containers().size();
-  for (const auto& [uid, path] : std::map(table_.pods())) BERTH_RETURN_IF_ERROR(runtime_groups_.Find(uid, ledger));
-  return table_.containers().size() != before;
 }
 
 /// Groups a runtime is making, or left half made, or somebody else's, also below containers: whatever they are, they

@@ -110,7 +110,6 @@ class Cpusets {
   Result<void> MoveMemories(const Ledger& ledger);
   void NoteLeft(const WantedCpus& wanted);
   Result<std::optional<CpuSet>> HeldBy(const std::string& path) const;
-  Result<bool> FindMore(const Ledger& ledger);
   Result<bool> GoOnRepairing(const Ledger& ledger, const os::Slice& slice);
   Result<bool> RepairList(const Ledger& ledger, const os::Slice& slice);
   Result<void> PlanRepair();

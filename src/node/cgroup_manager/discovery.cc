@@ -17,14 +17,13 @@ Result<void> Discovery::Find(const Ledger& ledger, const std::set<std::string>& 
     if (record == ledger.pods.end() && !known.contains(uid)) continue;
     table_.KnowPod(uid, path);
     const bool partial = record != ledger.pods.end() && record->second.partial;
-    BERTH_RETURN_IF_ERROR(partial ? KnowPartial(path, record->second, ledger) : KnowContainers(path, uid, ledger));
+    BERTH_RETURN_IF_ERROR(
+        site_.ownership().FindContainers(*this, path, uid, partial ? &record->second : nullptr, ledger));
   }
   return {};
 }
 
-/// Groups of pods taken over from elsewhere are called as their runtime called them.
-Result<void> Discovery::KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger) {
-  if (!site_.owns_containers() && !table_.IdsOf(record.uid).empty()) return runtime_groups_.Find(record.uid, ledger);
+Result<void> Discovery::KnowPartial(const std::string& pod_path, const PodRecord& record) {
   BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));
   for (const std::string& group : groups) {
     const std::string path = fmt::format("{}/{}", pod_path, group);
@@ -36,8 +35,7 @@ Result<void> Discovery::KnowPartial(const std::string& pod_path, const PodRecord
   return {};
 }
 
-Result<void> Discovery::KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger) {
-  if (!site_.owns_containers()) return runtime_groups_.Find(uid, ledger);
+Result<void> Discovery::KnowByNames(const std::string& pod_path, const std::string& uid) {
   BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));
   for (const std::string& group : groups)
     if (auto container = site_.names().ContainerName(uid, group))

@@ -21,6 +21,12 @@ class Discovery {
 
   /// Finds the groups of pods in `ledger` or `known` (uids): these are Berth's; others are never written or removed.
   Result<void> Find(const Ledger& ledger, const std::set<std::string>& known);
+  // What a pod's containers are known by.
+  Result<void> KnowByNames(const std::string& pod_path, const std::string& uid);
+  Result<void> KnowByIds(const std::string& uid, const Ledger& ledger) { return runtime_groups_.Find(uid, ledger); }
+  bool KnowsIds(const std::string& uid) const { return !table_.IdsOf(uid).empty(); }
+  /// Groups of pods taken over from elsewhere are called as their runtime called them.
+  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record);
   /// Groups of pods that Berth neither made nor took over; those taken over that are gone are forgotten.
   Result<std::vector<std::string>> FindForeign();
   /// From now on the containers below a foreign group are kept in the shared pool like Berth's own. Nothing is ever
@@ -28,9 +34,6 @@ class Discovery {
   Result<void> TakeOver(const std::string& pod_path);
 
  private:
-  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger);
-  Result<void> KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger);
-
   const Site& site_;
   GroupTable& table_;
   RuntimeGroups& runtime_groups_;

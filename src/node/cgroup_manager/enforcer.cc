@@ -4,8 +4,8 @@
 
 namespace berth::cgroup_manager {
 
-Enforcer::Enforcer(cgroup::Tree& tree, const allocator::Node& node, cgroup::Names names, Ownership ownership)
-    : site_(tree, node, {.names = std::move(names), .ownership = ownership}),
+Enforcer::Enforcer(cgroup::Tree& tree, const allocator::Node& node, cgroup::Names names, const Ownership& ownership)
+    : site_(tree, node, {.names = std::move(names), .ownership = &ownership}),
       table_(site_),
       planner_(site_, table_),
       runtime_groups_(site_, table_, planner_),

@@ -24,6 +24,7 @@
 #include "node/cgroup_manager/group_table.h"
 #include "node/cgroup_manager/group_values.h"
 #include "node/cgroup_manager/inspect.h"
+#include "node/cgroup_manager/owned_groups.h"
 #include "node/cgroup_manager/planner.h"
 #include "node/cgroup_manager/pod_groups.h"
 #include "node/cgroup_manager/qos_cgroups.h"
@@ -40,7 +41,7 @@ class Enforcer {
  public:
   /// `tree` must outlive this; `names` are those of its root.
   Enforcer(cgroup::Tree& tree, const allocator::Node& node, cgroup::Names names = {},
-           Ownership ownership = Ownership::kAll);
+           const Ownership& ownership = OwnsContainers());
 
   /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
   /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
@@ -53,6 +54,7 @@ class Enforcer {
   /// For Inspect.
   Picture picture() const;
 
+  const Ownership& ownership() const { return site_.ownership(); }
   Site& site() { return site_; }
   const Site& site() const { return site_; }
   GroupTable& table() { return table_; }

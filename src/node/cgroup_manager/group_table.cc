@@ -83,10 +83,8 @@ std::string GroupTable::PodPathOf(const Pod& pod) const {
 }
 
 std::string GroupTable::ContainerPathOf(const Pod& pod, std::string_view container) const {
-  const std::string above = PodPathOf(pod);
-  if (!site_.owns_containers())
-    if (const std::string* const found = FindContainer(above, pod.uid, container)) return *found;
-  return site_.names().Container(above, container);
+  if (auto home = HomeOf(pod, container)) return *std::move(home);
+  return site_.names().Container(PodPathOf(pod), container);
 }
 
 /// Groups of a pod lie beside each other, below its own.

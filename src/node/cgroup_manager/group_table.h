@@ -74,6 +74,10 @@ class GroupTable {
   /// Path of a pod's group: where it was found, else where it belongs.
   std::string PodPathOf(const Pod& pod) const;
   std::string ContainerPathOf(const Pod& pod, std::string_view container) const;
+  /// Path of a container's group that was found, or is called as Berth calls those it makes; nullopt: there is none.
+  std::optional<std::string> HomeOf(const Pod& pod, std::string_view container) const {
+    return site_.ownership().HomeOf(site_, *this, pod, container);
+  }
   /// Path of a container's group that is known below its pod's; nullptr: none is.
   const std::string* FindContainer(const std::string& pod_path, std::string_view uid, std::string_view container) const;
   /// Where the kernel keeps the cpuset of a group; "" where there is no kernel.

@@ -120,23 +120,23 @@ CgroupValues Planner::OfContainer(const Pod& pod, const Container& container, co
 }
 
 void Planner::PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const {
-  if (!site_.names().per_qos()) return;
-  PlannedGroup all{.path = site_.names().Qos(QosClass::kGuaranteed), .what = "all pods", .values = {}, .why = {}};
-  all.values = cgroup::NodeValues(site_.shares(), ledger, &all.why);
-  out.push_back(std::move(all));
-  for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort}) {
-    PlannedGroup tier{
-        .path = site_.names().Qos(qos), .what = fmt::format("{} pods", Name(qos)), .values = {}, .why = {}};
-    tier.values = cgroup::TierValues(site_.shares(), qos, ledger, &tier.why);
-    out.push_back(std::move(tier));
+  for (const QosClass qos : site_.tiers()) {
+    const bool all = qos == QosClass::kGuaranteed;
+    PlannedGroup& tier = out.emplace_back();
+    tier.path = site_.names().Qos(qos);
+    tier.what = all ? "all pods" : fmt::format("{} pods", Name(qos));
+    tier.values = all ? cgroup::NodeValues(site_.shares(), ledger, &tier.why)
+                      : cgroup::TierValues(site_.shares(), qos, ledger, &tier.why);
   }
 }
 
-void Planner::AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const {
-  const std::string path = table_.PodPathOf(pod);
-  PlannedGroup group{.path = path, .what = "pod " + FullName(pod), .values = {}, .why = {}};
+/// False: its group is not there, or not Berth's.
+bool Planner::AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const {
+  const std::string* const path = site_.ownership().FindPod(table_, pod.uid);
+  if (path == nullptr) return false;
+  PlannedGroup group{.path = *path, .what = "pod " + FullName(pod), .values = {}, .why = {}};
   if (site_.names().per_qos()) group.values = OfPod(pod, ledger, &group.why);
-  if (site_.KeepsPodToItsCpus(path)) {
+  if (site_.KeepsPodToItsCpus(*path)) {
     group.values.cpus = CpusOfPod(pod.uid, ledger, std::nullopt);
     group.why["cpus"] = "what its containers may use";
   }
@@ -151,6 +151,7 @@ void Planner::AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGr
     made.values = OfContainer(pod, container, ledger, &made.why);
     out.push_back(std::move(made));
   });
+  return true;
 }
 
 void Planner::PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) const {
@@ -166,7 +167,7 @@ void Planner::PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) cons
 
 std::vector<PlannedGroup> Planner::PlanPod(const Pod& pod, const Ledger& ledger) const {
   std::vector<PlannedGroup> out;
-  if (site_.owns_pods() && table_.pods().contains(pod.uid)) AddPod(pod, ledger, out);
+  AddPod(pod, ledger, out);
   for (PlannedGroup& group : out)
     group.values = cgroup::WithControllersOf(site_.tree().layout(), std::move(group.values));
   return out;
@@ -174,19 +175,16 @@ std::vector<PlannedGroup> Planner::PlanPod(const Pod& pod, const Ledger& ledger)
 
 std::vector<PlannedGroup> Planner::Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const {
   std::vector<PlannedGroup> out;
-  if (site_.owns_pods()) PlanTiers(ledger, out);
+  PlanTiers(ledger, out);
   std::set<std::string> known;
-  for (const Pod* pod : pods) {
-    if (!site_.owns_pods()) break;
-    if (!table_.pods().contains(pod->uid) || !known.insert(pod->uid).second) continue;
-    AddPod(*pod, ledger, out);
-  }
+  for (const Pod* pod : pods)
+    if (!known.contains(pod->uid) && AddPod(*pod, ledger, out)) known.insert(pod->uid);
   for (const auto& [path, group] : table_.containers()) {
     if (known.contains(group.uid)) continue;
-    PlannedGroup only_cpus{.path = path, .what = "container " + group.container, .values = {}, .why = {}};
-    only_cpus.values.cpus = CpusOf(group, ledger);
-    if (!site_.owns_pods()) only_cpus.values.mems = NodesOf(group, ledger);
-    out.push_back(std::move(only_cpus));
+    out.push_back({.path = path,
+                   .what = "container " + group.container,
+                   .values = site_.ownership().ValuesOf(*this, group, ledger),
+                   .why = {}});
   }
   PlanOwn(ledger, out);
   for (PlannedGroup& group : out)

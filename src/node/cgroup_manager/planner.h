@@ -60,6 +60,8 @@ class Planner {
   /// booking may have been lost while they ran.
   static bool KeepsItsNodes(const ContainerGroup& group, const Ledger& ledger);
 
+  /// CPUs a container is to have, online or not.
+  CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   /// Values of a pod's group, without CPUs. `why` may be null, here and below.
   CgroupValues OfPod(const Pod& pod, const Ledger& ledger, cgroup::Reasons* why) const;
   CgroupValues OfContainer(const Pod& pod, const Container& container, const Ledger& ledger,
@@ -75,9 +77,8 @@ class Planner {
 
  private:
   static CpuSet OwnCpusOf(QosClass qos, const Ledger& ledger);
-  CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
-  void AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
+  bool AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
 
   const Site& site_;

@@ -76,8 +76,7 @@ Result<void> PodGroups::TryPodGroup(const std::string& path, const Pod& pod, con
   BERTH_RETURN_IF_ERROR(site_.tree().Create(path));
   table_.KnowPod(pod.uid, path);
   CgroupValues values = site_.names().per_qos() ? planner_.OfPod(pod, ledger, nullptr) : CgroupValues();
-  // What is there has the CPUs of containers that run; Cpusets::Apply knows in which order they change.
-  if (!site_.owns_containers() || (site_.KeepsPodToItsCpus(path) && new_pods_.contains(path)))
+  if (site_.ownership().SetsPodCpus(site_, path, new_pods_.contains(path)))
     values.cpus = planner_.CpusOfPod(pod.uid, ledger, online);
   BERTH_TRY([[maybe_unused]] const int writes, site_.tree().Write(path, values));
   return {};

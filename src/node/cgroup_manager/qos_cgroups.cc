@@ -12,7 +12,6 @@ namespace berth::cgroup_manager {
 
 Result<void> QosCgroups::Make(const Ledger& ledger) {
   BERTH_RETURN_IF_ERROR(site_.ReadSettings());
-  if (!site_.owns_pods()) return {};
   BERTH_RETURN_IF_ERROR(MakeOwn());
   return MakeTiers(ledger);
 }
@@ -30,8 +29,7 @@ Result<void> QosCgroups::MakeOwn() {
 }
 
 Result<void> QosCgroups::MakeTiers(const Ledger& ledger) {
-  if (!HasTiers()) return {};
-  for (const QosClass qos : site_.names().Tiers()) {
+  for (const QosClass qos : site_.tiers()) {
     BERTH_RETURN_IF_ERROR(site_.tree().Create(site_.names().Qos(qos)));
     table_.Watch(site_.names().Qos(qos));
   }
@@ -39,8 +37,7 @@ Result<void> QosCgroups::MakeTiers(const Ledger& ledger) {
 }
 
 Result<void> QosCgroups::Update(const Ledger& ledger, std::vector<Repaired>* edited) {
-  if (!HasTiers()) return {};
-  for (const QosClass qos : site_.names().Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger, edited));
+  for (const QosClass qos : site_.tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger, edited));
   return {};
 }
 
@@ -88,8 +85,7 @@ Result<void> QosCgroups::WriteTier(const std::string& path, const CgroupValues& 
 }
 
 Result<void> QosCgroups::Lift(const Ledger& ledger) {
-  if (!HasTiers()) return {};
-  for (const QosClass qos : site_.names().Tiers()) {
+  for (const QosClass qos : site_.tiers()) {
     const std::string path = site_.names().Qos(qos);
     const CgroupValues wanted = qos == QosClass::kGuaranteed ? cgroup::NodeValues(site_.shares(), ledger)
                                                              : cgroup::TierValues(site_.shares(), qos, ledger);
@@ -101,7 +97,7 @@ Result<void> QosCgroups::Lift(const Ledger& ledger) {
 }
 
 std::string QosCgroups::LimitAllPods(std::vector<Repaired>* edited) {
-  if (!HasTiers()) return "";
+  if (site_.tiers().empty()) return "";
   const std::string all = site_.names().Qos(QosClass::kGuaranteed);
   CgroupValues values;
   values.memory_max = cgroup::NodeValues(site_.shares(), Ledger()).memory_max;
@@ -120,7 +116,7 @@ std::string QosCgroups::LimitAllPods(std::vector<Repaired>* edited) {
 
 Result<void> QosCgroups::RemoveAll() {
   site_.set_has_own_groups(false);
-  if (HasTiers()) BERTH_RETURN_IF_ERROR(site_.tree().Remove(site_.names().Qos(QosClass::kGuaranteed)));
+  if (!site_.tiers().empty()) BERTH_RETURN_IF_ERROR(site_.tree().Remove(site_.names().Qos(QosClass::kGuaranteed)));
   return site_.names().own_is_named() ? Result<void>() : site_.tree().Remove(site_.names().Own());
 }
 

@@ -35,8 +35,6 @@ class QosCgroups {
   Result<void> RemoveAll();
 
  private:
-  /// They are Berth's.
-  bool HasTiers() const { return site_.names().per_qos() && site_.owns_pods(); }
   Result<void> MakeOwn();
   Result<void> MakeTiers(const Ledger& ledger);
   Result<void> UpdateTier(QosClass qos, const Ledger& ledger, std::vector<Repaired>* edited);

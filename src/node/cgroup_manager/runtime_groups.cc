@@ -45,7 +45,6 @@ Result<void> RuntimeGroups::FindAmong(const std::string& uid, const std::vector<
 
 Result<void> RuntimeGroups::Finish(const Pod& pod, const Container& container, std::string_view id,
                                    const Ledger& ledger) {
-  if (!site_.owns_pods()) return {};
   const auto group = std::ranges::find_if(table_.containers(), [&](const auto& entry) {
     return entry.second.uid == pod.uid && entry.first.find(id) != std::string::npos;
   });
@@ -57,9 +56,14 @@ Result<void> RuntimeGroups::Finish(const Pod& pod, const Container& container, s
   return site_.WriteUnlessGone(group->first, values);
 }
 
+Result<bool> RuntimeGroups::FindMore(const Ledger& ledger) {
+  const std::size_t before = table_.containers().size();
+  for (const auto& [uid, path] : std::map(table_.pods())) BERTH_RETURN_IF_ERROR(Find(uid, ledger));
+  return table_.containers().size() != before;
+}
+
 Result<std::map<std::string, std::string>> RuntimeGroups::FindUnknown(const Ledger& ledger) {
   std::map<std::string, std::string> out;
-  if (site_.owns_containers()) return out;
   for (const auto& [uid, pod_path] : table_.pods()) {
     BERTH_RETURN_IF_ERROR(Find(uid, ledger));
     BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod_path));

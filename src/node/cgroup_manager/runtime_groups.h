@@ -30,9 +30,10 @@ class RuntimeGroups {
   /// Writes into the group the runtime made for container `id` what it is not told or leaves out: limits on huge pages,
   /// of all sizes. No group (any more): success. Requires: Find after the container's id was known.
   Result<void> Finish(const Pod& pod, const Container& container, std::string_view id, const Ledger& ledger);
+  /// Looks at all pods. Whether the runtime has made groups that were not known.
+  Result<bool> FindMore(const Ledger& ledger);
   /// Groups below those of our pods that are of no container or sandbox known by now: path -> uid. Finds those that
-  /// were not there, or could not be looked at, when their id came to be known. The runtime may be making them. Only
-  /// where the runtime makes groups.
+  /// were not there, or could not be looked at, when their id came to be known. The runtime may be making them.
   Result<std::map<std::string, std::string>> FindUnknown(const Ledger& ledger);
 
  private:

@@ -34,15 +34,12 @@ Result<void> Site::SetNode(allocator::Node node) {
 }
 
 std::vector<std::string> Site::OwnGroups() const {
-  if (!facts_.has_own_groups) return {};
-  std::vector<std::string> out{names().Own()};
-  if (names().Runtime() != names().Own()) out.push_back(names().Runtime());
-  return out;
+  return facts_.has_own_groups ? ownership().OwnGroups(names()) : std::vector<std::string>();
 }
 
 bool Site::BelowTier(std::string_view path) const {
-  return names().per_qos() && (path.starts_with(names().Qos(QosClass::kBurstable) + "/") ||
-                               path.starts_with(names().Qos(QosClass::kBestEffort) + "/"));
+  return std::ranges::any_of(
+      tiers(), [&](QosClass qos) { return qos != QosClass::kGuaranteed && path.starts_with(names().Qos(qos) + "/"); });
 }
 
 Result<void> Site::WriteUnlessGone(const std::string& path, const CgroupValues& values) const {

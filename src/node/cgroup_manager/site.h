@@ -3,7 +3,6 @@
 #define BERTH_NODE_CGROUP_MANAGER_SITE_H_
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,22 +14,16 @@
 #include "host/cgroup/cgroup_names.h"
 #include "host/cgroup/node_values.h"
 #include "host/cgroup/pod_cgroup_values.h"
+#include "node/cgroup_manager/ownership.h"
 
 namespace berth::cgroup_manager {
-
-/// Which groups below the tree's root are Berth's: it makes them, says all that they hold, and removes them.
-enum class Ownership : std::uint8_t {
-  kAll,   ///< those of tiers, pods and containers
-  kPods,  ///< those of tiers and pods; a runtime makes those of containers, and names them after ids
-  kNone,  ///< a kubelet makes them: of containers CPUs and memory nodes are written, and nothing else
-};
 
 /// What is known of a site beside tree and node.
 struct SiteFacts {
   cgroup::Names names;
   cgroup::ValueOptions options{};
   cgroup::NodeShares shares{};
-  Ownership ownership = Ownership::kAll;
+  const Ownership* ownership = nullptr;
   bool has_own_groups = false;
 };
 
@@ -57,10 +50,9 @@ class Site {
     });
   }
 
-  /// Groups of tiers and pods are Berth's.
-  bool owns_pods() const { return facts_.ownership != Ownership::kNone; }
-  /// Those of containers are.
-  bool owns_containers() const { return facts_.ownership == Ownership::kAll; }
+  const Ownership& ownership() const { return *facts_.ownership; }
+  /// Those that are Berth's; empty also without levels per QoS.
+  std::vector<QosClass> tiers() const { return ownership().Tiers(names()); }
 
   /// Works out options and shares. Errors: of reading what values depend on.
   Result<void> ReadSettings();
@@ -70,16 +62,14 @@ class Site {
   /// Groups of berthd and of the supervisors, while they are there.
   std::vector<std::string> OwnGroups() const;
   void set_has_own_groups(bool has) { facts_.has_own_groups = has; }
-  /// Whether a group lies below the class Burstable or BestEffort.
+  /// Whether a group lies below the class Burstable or BestEffort, and that is Berth's.
   bool BelowTier(std::string_view path) const;
   /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
-  bool BelowPoolTier(std::string_view path) const { return v2() && owns_pods() && BelowTier(path); }
+  bool BelowPoolTier(std::string_view path) const { return v2() && BelowTier(path); }
   /// Whether a pod's group has a cpuset of its own, what its containers may use: those of pods that may have CPUs of
   /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
   /// at once, on v1 by moving its processes there. These must be nobody else's.
-  bool KeepsPodToItsCpus(std::string_view pod_path) const {
-    return owns_pods() && (!owns_containers() || !BelowTier(pod_path));
-  }
+  bool KeepsPodToItsCpus(std::string_view pod_path) const { return ownership().KeepsPodToItsCpus(*this, pod_path); }
   /// The call that failed with this is only under way, and to be repeated (cgroup::Tree::WaitBehind).
   bool IsUnderWay(const Error& error) const { return error.code == Code::kBusy && tree_.asking(); }
   /// A group that is gone needs no values: success.

@@ -6,15 +6,13 @@
 #include "base/text.h"
 
 namespace berth::core {
-namespace {
 
-cgroup_manager::Ownership OwnershipOf(const NodeOptions& options, const runtime::Runtime& runtime) {
-  using enum cgroup_manager::Ownership;
-  if (!options.owns_pods) return kNone;
-  return runtime.makes_groups() ? kPods : kAll;
+void NodeOptions::LeaveToKubelet() {
+  ownership = &cgroup_manager::OwnsCpusets();
+  reconciler.cpus.partition.clear();
+  reconciler.eviction.reset();
+  slice /= 5;  // a runtime that waits for an answer waits for what is under way, too
 }
-
-}  // namespace
 
 Node::Node(const NodeParts& parts, const allocator::Node& node, NodeOptions options)
     : parts_(parts),
@@ -24,7 +22,7 @@ Node::Node(const NodeParts& parts, const allocator::Node& node, NodeOptions opti
                    {.node_name = options_.pods.node_name,
                     .boot_id = options_.boot.boot_id,
                     .machine_fingerprint = options_.boot.machine_fingerprint}),
-      groups_(parts.tree, node, options_.cgroup_names, OwnershipOf(options_, parts.runtime)),
+      groups_(parts.tree, node, options_.cgroup_names, *options_.ownership),
       pods_(options_.pods, options_.boot.boot_id, parts.runtime, parts.clock),
       devices_(parts.plugins),
       held_devices_(allocations_, devices_, parts.events),

@@ -45,8 +45,10 @@ struct NodeOptions {
   os::Millis reconcile_period{10'000};
   /// Longest time for which pods are worked on before others are served; one step may last longer.
   os::Millis slice{10};
-  /// The groups of pods are Berth's; else a kubelet's (cgroup_manager::Ownership).
-  bool owns_pods = true;
+  const cgroup_manager::Ownership* ownership = &cgroup_manager::OwnsContainers();
+
+  /// A kubelet runs the pods: it makes their groups, and evicts.
+  void LeaveToKubelet();
 };
 
 /// What a node works with; all outlive it. None of the executor's ends may come when it is gone.

@@ -38,7 +38,7 @@ void AddMixedCpus(const Placement& placement, const CpuSet& shared, const std::s
 }
 
 std::string FileOfPool(const PodOptions& options, const runtime::Runtime& runtime) {
-  return (runtime.makes_groups() ? kFolderInside : options.pool) + std::string("/") + kPoolFile;
+  return (runtime.isolates_pods() ? kFolderInside : options.pool) + std::string("/") + kPoolFile;
 }
 
 runtime::BoundMount MountOfPool(const PodOptions& options) {

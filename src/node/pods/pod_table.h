@@ -22,7 +22,6 @@ struct PodOptions {
   std::string checkpoints;  ///< folder of node/pods/pod_checkpoints.h; "": no time outlives this berthd
   /// File, of this boot, of the settings that the values of groups follow (cgroup::SettingsText); "": they always do.
   std::string value_settings;
-  bool eviction_ignores_cache = false;  ///< page cache that can be dropped counts as free (rules/eviction#figures)
 };
 
 using Pods = std::map<std::string, ManagedPod>;  ///< by uid

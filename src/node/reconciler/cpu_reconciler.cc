@@ -29,7 +29,7 @@ std::string WriterOf(const std::map<std::string, std::string>& writers, std::str
 }  // namespace
 
 void CpuReconciler::Begin(os::MonoTime now) {
-  if (groups_.site().owns_pods()) UsePartitions();
+  if (!options_.partition.empty()) UsePartitions();
   FollowCpus();
   next_check_ = now;
 }

@@ -19,7 +19,7 @@
 namespace berth::reconciler {
 
 struct CpuOptions {
-  std::string partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated
+  std::string partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated; "": not looked at
 };
 
 /// Thread: the loop's only.

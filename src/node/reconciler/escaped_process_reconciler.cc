@@ -40,12 +40,12 @@ std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() co
     if (managed == pods_.pods().end() || (!managed->second.claimed && !table.pods().contains(uid))) continue;
     for (const auto& [container, status] : statuses) {
       if (status.state != runtime::ContainerState::kRunning) continue;
-      std::string path = table.ContainerPathOf(managed->second.pod, container);
-      if (!groups_.site().owns_containers() && !table.containers().contains(path)) continue;
-      std::vector<std::string> dirs = groups_.site().tree().Dirs(path).dirs;
+      auto path = table.HomeOf(managed->second.pod, container);
+      if (!path) continue;
+      std::vector<std::string> dirs = groups_.site().tree().Dirs(*path).dirs;
       if (dirs.empty()) continue;  // only played
-      cgroup::Home home{.path = groups_.site().names().FromTop(path), .main_pid = status.pid};
-      out.push_back({.path = std::move(path),
+      cgroup::Home home{.path = groups_.site().names().FromTop(*path), .main_pid = status.pid};
+      out.push_back({.path = *std::move(path),
                      .uid = uid,
                      .container = container,
                      .id = status.id,
@@ -78,9 +78,7 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
   tasks_.Submit<std::vector<Seen>>(
       "strays",
       [shared, threads, layout = groups_.site().tree().layout(), before = seen_,
-       may_move = groups_.site().owns_containers()] {
-        return LookAndReturn(layout, *shared, threads, before, may_move);
-      },
+       left = groups_.ownership().WhyLeftOutside()] { return LookAndReturn(layout, *shared, threads, before, left); },
       [this, shared, take](const Result<std::vector<Seen>>& seen) {
         if (!seen && !failed_)
           events_.Warning("StrayLookFailed", allocations_.ObjectOfNode(),
@@ -93,7 +91,7 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
 
 Result<std::vector<EscapedProcessReconciler::Seen>> EscapedProcessReconciler::LookAndReturn(
     const cgroup::Layout& layout, const std::vector<Of>& of, cgroup::Threads threads, const Known& before,
-    bool may_move) {
+    const std::string& left) {
   BERTH_TRY(const auto root, os::OpenFs("/"));
   std::vector<cgroup::Home> homes;
   for (const Of& one : of) homes.push_back(one.home);
@@ -101,8 +99,8 @@ Result<std::vector<EscapedProcessReconciler::Seen>> EscapedProcessReconciler::Lo
   std::vector<Seen> out;
   for (cgroup::Stray& stray : strays) {
     const bool again = before.contains({TaskOf(stray), stray.cpuset});
-    std::string outcome = "left there: its container's runtime makes groups itself";
-    if (may_move && again) outcome = MoveBack(*root, stray, of[stray.home].dirs);
+    std::string outcome = left;
+    if (left.empty() && again) outcome = MoveBack(*root, stray, of[stray.home].dirs);
     const bool homeless = again && outcome.empty();
     out.push_back({.stray = std::move(stray), .homeless = homeless, .outcome = again ? std::move(outcome) : ""});
   }

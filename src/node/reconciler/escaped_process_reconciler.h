@@ -53,7 +53,7 @@ class EscapedProcessReconciler {
   void Submit(std::vector<Of> of,
               void (EscapedProcessReconciler::*take)(const std::vector<Of>&, const std::vector<Seen>&));
   static Result<std::vector<Seen>> LookAndReturn(const cgroup::Layout& layout, const std::vector<Of>& of,
-                                                 cgroup::Threads threads, const Known& before, bool may_move);
+                                                 cgroup::Threads threads, const Known& before, const std::string& left);
   void Take(const std::vector<Of>& of, const std::vector<Seen>& seen);
   void TakeMoved(const std::vector<Of>& of, const std::vector<Seen>& seen);
   bool StillRuns(const Of& of) const;

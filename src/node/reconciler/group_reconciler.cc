@@ -8,8 +8,7 @@
 namespace berth::reconciler {
 
 void GroupReconciler::LookForForeignGroups() {
-  if (!groups_.site().owns_pods()) return;  // they are the kubelet's
-  const auto foreign = groups_.discovery().FindForeign();
+  const auto foreign = groups_.ownership().FindForeign(groups_.discovery());
   if (!foreign) return events_.Warning("FailedCgroupUpdate", allocations_.ObjectOfNode(), foreign.error().message);
   std::erase_if(foreign_groups_,
                 [&](const std::string& path) { return std::ranges::find(*foreign, path) == foreign->end(); });
@@ -32,8 +31,7 @@ void GroupReconciler::TakeOver(const std::string& path) {
 
 /// A group that is there at two looks is no container of ours that is just being made.
 void GroupReconciler::LookForForeignContainers() {
-  if (!groups_.site().owns_pods()) return;
-  const auto unknown = groups_.runtime_groups().FindUnknown(allocations_.ledger());
+  const auto unknown = groups_.ownership().FindUnknown(groups_.runtime_groups(), allocations_.ledger());
   if (!unknown) return events_.Warning("FailedCgroupUpdate", allocations_.ObjectOfNode(), unknown.error().message);
   std::map<std::string, bool> seen;
   for (const auto& [path, uid] : *unknown) {

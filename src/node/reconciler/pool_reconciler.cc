@@ -52,7 +52,7 @@ bool PoolReconciler::Apply(os::MonoTime now, const os::Slice& slice) {
     return true;
   }
   const PoolTries* const tries = TriesOf(state_);
-  if (applied.error().code == Code::kBusy && !groups_.site().owns_containers() && tries != nullptr &&
+  if (applied.error().code == Code::kBusy && groups_.ownership().runtime_writes() && tries != nullptr &&
       tries->looks < kLooks) {
     Move(pool_event::LookAgain{now + kBetweenLooks});
     return true;
@@ -96,9 +96,7 @@ Result<bool> PoolReconciler::PutInForce(const os::Slice& slice) {
   }
   BERTH_RETURN_IF_ERROR(groups_.qos_cgroups().Update(ledger));
   BERTH_RETURN_IF_ERROR(TellMixed(ledger));
-  if (groups_.site().owns_containers()) return true;
-  BERTH_TRY(const auto cpus, groups_.pod_groups().CpusNow(ledger));
-  runtime_.SetCpus(cpus);
+  BERTH_RETURN_IF_ERROR(groups_.ownership().TellCpus(groups_.pod_groups(), ledger, runtime_));
   return true;
 }
 

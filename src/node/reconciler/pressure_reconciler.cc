@@ -18,9 +18,9 @@ bool Goes(const pods::ManagedPod& managed) {
 
 }  // namespace
 
-Result<void> PressureReconciler::Begin() {
-  BERTH_TRY(Eviction eviction,
-            Eviction::Make(allocations_.node().config(), groups_, pods_.options().eviction_ignores_cache));
+Result<void> PressureReconciler::Begin(const std::optional<EvictionOptions>& options) {
+  if (!options) return {};
+  BERTH_TRY(Eviction eviction, Eviction::Make(allocations_.node().config(), groups_, options->ignores_cache));
   eviction_.emplace(std::move(eviction));
   return {};
 }

@@ -15,6 +15,10 @@
 
 namespace berth::reconciler {
 
+struct EvictionOptions {
+  bool ignores_cache = false;  ///< page cache that can be dropped counts as free (rules/eviction#figures)
+};
+
 /// Thread: the loop's only.
 class PressureReconciler {
  public:
@@ -22,8 +26,8 @@ class PressureReconciler {
                               pods::PodTable& pods, events::EventLog& events)
       : allocations_(allocations), groups_(groups), pods_(pods), events_(events) {}
 
-  /// At the start, once groups are there. Errors: kInvalid naming the setting.
-  Result<void> Begin();
+  /// At the start, once groups are there; nullopt: nobody is evicted. Errors: kInvalid naming the setting.
+  Result<void> Begin(const std::optional<EvictionOptions>& options);
   /// The kernel says that memory runs short.
   void LookSoon(os::MonoTime now) { next_ = std::min(next_, now); }
   /// Looks, if it is time for it, and evicts one pod at a time. Before anything is admitted.

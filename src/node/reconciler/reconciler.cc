@@ -6,11 +6,10 @@ namespace berth::reconciler {
 
 Result<void> Reconciler::Begin(os::MonoTime now) {
   cpus_.Begin(now);
-  if (!site_.owns_pods()) return {};  // whoever does looks after everything else
   groups_.LookForForeignGroups();
   values_.FindBehind();
   values_.LimitAllPods();
-  return pressure_.Begin();
+  return pressure_.Begin(eviction_);
 }
 
 /// Only cpusets are put right; other values somebody writes are his, unless it was systemd that wrote them.

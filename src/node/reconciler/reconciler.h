@@ -2,6 +2,7 @@
 #ifndef BERTH_NODE_RECONCILER_RECONCILER_H_
 #define BERTH_NODE_RECONCILER_RECONCILER_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ namespace berth::reconciler {
 struct ReconcilerOptions {
   CpuOptions cpus;
   MachineOptions machine;
+  std::optional<EvictionOptions> eviction = EvictionOptions();  ///< nullopt: somebody else evicts pods
   /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
   bool adopt_unknown = false;
 };
@@ -38,7 +40,7 @@ class Reconciler {
   Reconciler(ledger::NodeAllocations& allocations, cgroup_manager::Enforcer& groups, pods::PodTable& pods,
              runtime::Runtime& runtime, events::EventLog& events, const os::Clock& clock,
              event_loop::Executor& executor, ReconcilerOptions options)
-      : site_(groups.site()),
+      : eviction_(options.eviction),
         pool_(allocations, groups, pods, runtime, events),
         cpus_(allocations, groups, events, clock, pool_, std::move(options.cpus)),
         values_(allocations, groups, pods, events),
@@ -70,7 +72,7 @@ class Reconciler {
   const PressureReconciler& pressure() const { return pressure_; }
 
  private:
-  const cgroup_manager::Site& site_;
+  const std::optional<EvictionOptions> eviction_;
   PoolReconciler pool_;
   CpuReconciler cpus_;
   ValueReconciler values_;

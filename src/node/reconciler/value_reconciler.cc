@@ -60,9 +60,7 @@ void ValueReconciler::LookAtAll(os::MonoTime now) {
 }
 
 /// A look that is under way ends here: this one is of everything.
-void ValueReconciler::NodeChanged() {
-  if (groups_.site().owns_pods()) Begin({}, true);
-}
+void ValueReconciler::NodeChanged() { Begin({}, true); }
 
 void ValueReconciler::Begin(std::set<std::string> only, bool quiet) {
   look_ = Look{.only = std::move(only), .quiet = quiet};

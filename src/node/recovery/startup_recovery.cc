@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "host/cgroup/observe.h"
 #include "host/os/clock.h"
 #include "host/os/path.h"
 #include "node/checkpoint/ledger_import.h"
@@ -28,18 +27,8 @@ void NameByLog(PodRecord& record, const runtime::ContainerStatus& status) {
   record.name = folder.substr(first + 1, folder.size() - end.size() - first - 1);
 }
 
-/// Groups a runtime made are called after ids; those without a container of ours (sandboxes) are left out.
-void NameByIds(std::vector<RunningGroup>& groups, const std::vector<runtime::ContainerStatus>& statuses) {
-  std::erase_if(groups, [&](RunningGroup& group) {
-    const std::string name = os::FileNameOf(group.path);
-    for (const runtime::ContainerStatus& status : statuses) {
-      if (status.pod_uid != group.uid || name.find(status.id) == std::string::npos) continue;
-      group.name = status.container;
-      return false;
-    }
-    return true;
-  });
-}
+/// Of pods that another program started.
+constexpr const char* kForeign = "ForeignContainers";
 
 }  // namespace
 
@@ -61,8 +50,6 @@ Pod PodFromRecord(const PodRecord& record) {
 
 void StartupRecovery::TakeLedger(const std::optional<checkpoint::Saved>& saved, const ThisBoot& boot,
                                  const std::vector<runtime::ContainerStatus>& statuses) {
-  if (!saved && !groups_.site().owns_pods())  // the runtime says what there is when it is joined
-    return allocations_.Open(allocations_.node().EmptyLedger(), false);
   if (!saved) return MakeLedgerAnew(statuses);
   const std::string object = allocations_.ObjectOfNode();
   const bool rebooted = !saved->boot_id.empty() && saved->boot_id != boot.boot_id;
@@ -79,9 +66,8 @@ void StartupRecovery::TakeLedger(const std::optional<checkpoint::Saved>& saved, 
 
 void StartupRecovery::MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statuses) {
   const std::string object = allocations_.ObjectOfNode();
-  auto running = cgroup::ObserveRunning(groups_.site().tree(), groups_.site().names());
+  auto running = groups_.ownership().FindRunning(groups_.site(), statuses);
   if (!running) events_.Warning("LedgerRebuilt", object, "cannot see what runs: " + running.error().message);
-  if (running && !groups_.site().owns_containers()) NameByIds(*running, statuses);
   const auto own = groups_.site().tree().ReadCpus(groups_.site().names().Own());
   checkpoint::LedgerImport made =
       checkpoint::RebuildLedger(allocations_.node().EmptyLedger(), allocations_.node().reserved_cpus(),
@@ -126,14 +112,14 @@ int StartupRecovery::LastAttempt(const std::string& uid, std::string_view contai
 /// Their ends could not be told, so they are taken for ended, and their processes are ended before the next start,
 /// which counts as a restart.
 void StartupRecovery::TakeLost() {
-  if (!groups_.site().owns_containers()) return;
   for (const auto& [uid, record] : allocations_.ledger().pods) {
     if (record.partial) continue;
     const Pod pod = PodFromRecord(record);
     for (const Placement& placement : record.placements) {
       const auto known = pods_.statuses().all().find(uid);
       if (known != pods_.statuses().all().end() && known->second.contains(placement.container)) continue;
-      const auto pids = groups_.site().tree().Pids(groups_.table().ContainerPathOf(pod, placement.container));
+      const auto home = groups_.table().HomeOf(pod, placement.container);
+      const auto pids = home ? groups_.site().tree().Pids(*home) : Result<std::vector<int>>();
       if (!pids || pids->empty()) continue;
       runtime::ContainerStatus lost;
       lost.id = fmt::format("{}.{}.lost", uid, placement.container);
@@ -175,16 +161,14 @@ bool StartupRecovery::IsForeign(const PodRecord& record) {
   return !pids || !pids->empty();
 }
 
-/// Groups of the pod with processes, of containers that another runtime than this one has started: a runtime that makes
-/// groups names them by ids, Berth by containers. None while this runtime runs something of the pod.
+/// Groups of the pod with processes, of containers that another runtime than this one has started. None while this
+/// runtime runs something of the pod.
 std::vector<std::string> StartupRecovery::GroupsOfOtherRuntime(const PodRecord& record) const {
   const auto pod = groups_.table().pods().find(record.uid);
   if (record.partial || pod == groups_.table().pods().end() || pods_.statuses().RunsSomething(record.uid)) return {};
   std::vector<std::string> out;
   for (const std::string& group : groups_.site().tree().Children(pod->second).value_or(std::vector<std::string>())) {
-    const auto name = groups_.site().names().ContainerName(record.uid, group);
-    const bool named_by_berth = name && FindPlacement(record, *name) != nullptr;
-    if (named_by_berth == groups_.site().owns_containers()) continue;
+    if (groups_.ownership().IsOfThisRuntime(groups_.site(), record, group)) continue;
     const auto pids = groups_.site().tree().Pids(pod->second + "/" + group);
     if (!pids || !pids->empty()) out.push_back(group);
   }
@@ -205,19 +189,21 @@ void StartupRecovery::EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRe
 
 void StartupRecovery::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
-  if (!groups_.site().owns_pods()) return managed.Move(pods::pod_event::Watch());
   if (!IsForeign(record)) return EndIfOfOtherRuntime(managed, record, now);
   managed.Move(pods::pod_event::Watch{
-      {.reason = "ForeignContainers",
+      {.reason = kForeign,
        .message = "its containers were started by another program; it keeps its place until they end"}});
   managed.lifecycle.reset();
   events_.Normal(managed.why().reason, pods::ObjectOf(managed.pod), managed.why().message);
 }
 
+void StartupRecovery::WatchAll() {
+  for (auto& [uid, managed] : pods_.pods()) managed.Move(pods::pod_event::Watch());
+}
+
 void StartupRecovery::EndForeign(os::MonoTime now) {
-  if (!groups_.site().owns_pods()) return;  // the runtime tells
   for (auto& [uid, managed] : pods_.pods()) {
-    if (!managed.Is<pods::Foreign>()) continue;
+    if (!managed.Is<pods::Foreign>() || managed.why().reason != kForeign) continue;
     const auto record = allocations_.ledger().pods.find(uid);
     if (record != allocations_.ledger().pods.end() && IsForeign(record->second)) continue;
     managed.Move(pods::pod_event::Admit());

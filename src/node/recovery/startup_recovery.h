@@ -44,7 +44,9 @@ class StartupRecovery {
                   const std::vector<runtime::ContainerStatus>& statuses);
   /// Makes pods of what ledger and runtime hold; no manifest stands behind them yet. Requires: groups were found.
   void TakeRunning(const std::vector<runtime::ContainerStatus>& statuses, os::MonoTime now);
-  /// Foreign pods whose last process is gone give their place back, as pods that ended do.
+  /// A kubelet runs the pods of now: they are only watched.
+  void WatchAll();
+  /// Pods found to be another program's, whose last process is gone, give their place back, as pods that ended do.
   void EndForeign(os::MonoTime now);
   /// A manifest stands behind a pod that is known only in part. What runs of it keeps what it has, with the rest of the
   /// record from the manifest; it is claimed once that is saved. When nothing runs any more, it is ended, and decided

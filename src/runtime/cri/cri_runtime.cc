@@ -50,7 +50,7 @@ class CriRuntime final : public runtime::Runtime {
     shared_.recursive_read_only = std::move(handlers);
   }
 
-  bool makes_groups() const override { return true; }
+  bool isolates_pods() const override { return true; }
   Result<ContainerStatus> Start(const StartRequest& request) override;
   Result<void> Stop(const runtime::StopRequest& request) override;
   Result<void> Signal(std::string_view id, int signal) override;

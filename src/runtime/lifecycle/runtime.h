@@ -70,7 +70,8 @@ struct StartRequest {
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   ContainerKind kind = ContainerKind::kApp;  ///< for runtimes that only pretend: an init container has to end
-  /// For runtimes that make groups, `cgroup` is empty then; of others only `mounts` counts.
+  /// For runtimes that make groups below Place::pod_group themselves and name them after ids, `cgroup` is empty then;
+  /// of others only `mounts` counts.
   Place place;
 };
 
@@ -156,8 +157,8 @@ inline constexpr int kStartErrorExitCode = 128;
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  /// True: the runtime makes containers' cgroups below Place::pod_group itself and names them after their ids.
-  virtual bool makes_groups() const { return false; }
+  /// Containers have a root file system of their own, and pods a network, unless their manifests say otherwise.
+  virtual bool isolates_pods() const { return false; }
   /// Starts a container; returns its status, kCreating while that goes on in the background. What the container itself
   /// got wrong (no such program, not executable, bad working directory) is no error but an exited container: exit_code
   /// kStartErrorExitCode and a message. What the node could not do is kNotStarted with a message, worth a retry.
