@@ -106,6 +106,9 @@ class Tree {
   /// The same for one whose processes have not run yet, and have next to no memory: it waits for nobody (WaitBehind)
   /// but the kernel.
   virtual Result<int> WriteBeforeRun(std::string_view path, const CgroupValues& values) { return Write(path, values); }
+  /// Begins what Write would have another thread do with memory, and nothing else. Success: nothing is left to be done.
+  /// Errors: kBusy (WaitBehind); of a move that failed, once.
+  virtual Result<void> MoveMemory(std::string_view, const CgroupValues&) { return {}; }
   /// Writes CPUs to a cgroup that has all of these and more; nothing is read before or after, unlike Write's. Errors:
   /// kNotFound, kBusy (v1: a group below has more), as the kernel's; nothing has changed then.
   virtual Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) {

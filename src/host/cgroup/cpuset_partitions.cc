@@ -69,6 +69,9 @@ std::string ReasonIn(std::string_view kind) {
   return std::string(kind.substr(open + 1, close - open - 1));
 }
 
+/// It is no refusal, and to be repeated (Tree::WaitBehind).
+bool IsUnderWay(Tree& tree, const Error& error) { return error.code == Code::kBusy && tree.asking(); }
+
 /// Why the kernel does not; empty: it is what it shall be.
 Result<std::string> Make(Tree& tree, const std::string& path, const std::string& kind, const CpuSet& cpus,
                          PartitionOutcome& out) {
@@ -76,7 +79,10 @@ Result<std::string> Make(Tree& tree, const std::string& path, const std::string&
   if (!state || (state->kind == kind && *state->exclusive == cpus)) return std::string();
   out.changed.push_back(path);
   if (*state->exclusive != cpus)
-    if (auto written = tree.WriteExclusive(path, cpus); !written) return std::move(written).error().message;
+    if (auto written = tree.WriteExclusive(path, cpus); !written) {
+      if (IsUnderWay(tree, written.error())) return std::unexpected(std::move(written).error());
+      return std::move(written).error().message;
+    }
   if (auto written = tree.WritePartition(path, kind); !written) return std::move(written).error().message;
   BERTH_TRY(const auto now, Look(tree, path));
   return !now || now->kind == kind ? std::string() : ReasonIn(now->kind);
@@ -104,8 +110,10 @@ Result<PartitionOutcome> SettlePartitions(Tree& tree, const PartitionPlan& plan)
   for (const std::string& path : plan.others) BERTH_RETURN_IF_ERROR(End(tree, path));
   std::string why_no_room;
   for (const auto& [level, cpus] : LevelSets(plan))
-    if (auto grown = SetLevel(tree, level, [&](const CpuSet& now) { return now | cpus; }); !grown)
+    if (auto grown = SetLevel(tree, level, [&](const CpuSet& now) { return now | cpus; }); !grown) {
+      if (IsUnderWay(tree, grown.error())) return std::unexpected(std::move(grown).error());
       why_no_room = std::move(grown).error().message;
+    }
   PartitionPlan kept = plan;
   for (const auto& [path, cpus] : plan.wanted) {
     BERTH_TRY(std::string why, Make(tree, path, plan.kind, cpus, out));

@@ -36,8 +36,8 @@ Result<std::string> WhyNoPartitions(Tree& tree, std::string_view path);
 /// containers are given to others: the kernel refuses a set that lies within what another group lists.
 Result<void> EndPartitions(Tree& tree, const PartitionPlan& plan);
 
-/// Makes everything as planned, writing only what differs. Gone containers are skipped. Errors: of reading; what the
-/// kernel refuses is in the outcome.
+/// Makes everything as planned, writing only what differs. Gone containers are skipped. Errors: of reading, and
+/// kBusy (Tree::WaitBehind); what the kernel refuses is in the outcome.
 Result<PartitionOutcome> SettlePartitions(Tree& tree, const PartitionPlan& plan);
 
 }  // namespace berth::cgroup

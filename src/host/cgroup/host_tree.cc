@@ -61,6 +61,7 @@ class HostTree final : public Tree {
   Result<void> Create(std::string_view path) override;
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
   Result<int> WriteBeforeRun(std::string_view path, const CgroupValues& values) override;
+  Result<void> MoveMemory(std::string_view path, const CgroupValues& values) override;
   Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) override;
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
@@ -104,9 +105,10 @@ class HostTree final : public Tree {
   bool Has(std::string_view controller) const;
   /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of v2.
   std::string PartitionDir(const std::string& full) const;
-  /// Writing these nodes would have the kernel migrate memory.
-  Result<bool> Migrates(const std::string& full, const NodeSet& mems);
-  Result<void> MoveMemory(const std::string& full, const NodeSet& mems);
+  /// Writing these values would have the kernel migrate memory, for which another thread is to wait. Errors: kBusy:
+  /// writing them would wait for a move under way.
+  Result<bool> Migrates(const std::string& full, const CgroupValues& values);
+  Result<void> BeginMove(const std::string& full, const NodeSet& mems);
   Result<void> RemoveTree(const std::string& dir, Patience& waiting);
 
   std::unique_ptr<os::Fs> fs_;
@@ -176,16 +178,18 @@ Result<void> HostTree::Create(std::string_view path) {
 
 Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
   BERTH_TRY(const std::string full, Checked(path));
-  if (moves_.under_way() && (values.cpus || values.mems)) return moves_.Busy("write the cpuset of cgroup " + full);
-  bool migrates = false;
-  if (moves_.in_use() && values.mems) {
-    BERTH_TRY(migrates, Migrates(full, *values.mems));
-  }
+  BERTH_TRY(const bool migrates, Migrates(full, values));
   CgroupValues here = values;
   if (migrates) here.mems.reset();
   BERTH_TRY(const int writes, WriteBeforeRun(path, here));
-  if (migrates) BERTH_RETURN_IF_ERROR(MoveMemory(full, *values.mems));
+  if (migrates) BERTH_RETURN_IF_ERROR(BeginMove(full, *values.mems));
   return writes;
+}
+
+Result<void> HostTree::MoveMemory(std::string_view path, const CgroupValues& values) {
+  BERTH_TRY(const std::string full, Checked(path));
+  BERTH_TRY(const bool migrates, Migrates(full, values));
+  return migrates ? BeginMove(full, *values.mems) : Result<void>();
 }
 
 Result<int> HostTree::WriteBeforeRun(std::string_view path, const CgroupValues& values) {
@@ -196,25 +200,29 @@ Result<int> HostTree::WriteBeforeRun(std::string_view path, const CgroupValues& 
   return static_cast<int>(files_.writes() - before);
 }
 
-Result<bool> HostTree::Migrates(const std::string& full, const NodeSet& mems) {
+Result<bool> HostTree::Migrates(const std::string& full, const CgroupValues& values) {
+  if (moves_.under_way() && (values.cpus || values.mems)) return moves_.Busy("write the cpuset of cgroup " + full);
+  if (!moves_.in_use() || !values.mems) return false;
   for (const auto& h : hierarchies_) {
     if (!h->Has("cpuset")) continue;
     BERTH_TRY(const auto now, h->ReadMems(full));
-    return now && *now != mems ? processes_.AnyIn(full) : Result<bool>(false);
+    return now && *now != *values.mems ? processes_.AnyIn(full) : Result<bool>(false);
   }
   return false;
 }
 
 /// The job has control files of its own; the file system is for all threads, and outlives it.
-Result<void> HostTree::MoveMemory(const std::string& full, const NodeSet& mems) {
-  return moves_.Move(full, mems, [&fs = *fs_, layout = layout_, owned = root_.size(), full, mems]() -> Result<void> {
-    ControlFiles files(fs);
-    CgroupValues values;
-    values.mems = mems;
-    for (const auto& h : HierarchiesOf(files, layout))
-      if (h->Has("cpuset")) BERTH_RETURN_IF_ERROR(h->Write(full, owned, values));
-    return {};
-  });
+Result<void> HostTree::BeginMove(const std::string& full, const NodeSet& mems) {
+  os::Fs& for_jobs = doors_.for_jobs == nullptr ? *fs_ : *doors_.for_jobs;
+  return moves_.Move(full, mems,
+                     [&fs = for_jobs, layout = layout_, owned = root_.size(), full, mems]() -> Result<void> {
+                       ControlFiles files(fs);
+                       CgroupValues values;
+                       values.mems = mems;
+                       for (const auto& h : HierarchiesOf(files, layout))
+                         if (h->Has("cpuset")) BERTH_RETURN_IF_ERROR(h->Write(full, owned, values));
+                       return {};
+                     });
 }
 
 Result<void> HostTree::NarrowCpus(std::string_view path, const CpuSet& cpus) {
@@ -292,6 +300,7 @@ Result<void> HostTree::MigrateMemory(std::string_view path) {
 
 Result<void> HostTree::WriteExclusive(std::string_view path, const CpuSet& cpus) {
   BERTH_TRY(const std::string full, Checked(path));
+  if (moves_.under_way()) return moves_.Busy("write exclusive CPUs of cgroup " + full);
   return files_.Write(PartitionDir(full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
 }
 
@@ -317,6 +326,7 @@ Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
 
 Result<int> HostTree::ReturnToCpuset(std::string_view path, const std::vector<int>& pids) {
   BERTH_TRY(const std::string full, Checked(path));
+  if (moves_.under_way()) return moves_.Busy("return processes to cgroup " + full);
   return processes_.ReturnToCpuset(full, pids);
 }
 
@@ -382,6 +392,7 @@ Result<void> HostTree::RemoveTree(const std::string& dir, Patience& waiting) {
 Result<void> HostTree::Remove(std::string_view path, os::Millis patience) {
   BERTH_TRY(const std::string full, Checked(path));
   if (full == root_) return Fail(Code::kInvalid, "will not remove the root '/" + root_ + "' of Berth's cgroups");
+  if (moves_.IsMovingIn(full)) return moves_.Busy("remove cgroup " + full);  // Linux 6.13 to 6.16 waits for the write
   BERTH_TRY(const std::vector<int> pids, processes_.Of(full));
   if (!pids.empty()) {
     return Fail(Code::kBusy, "remove cgroup " + full + ": processes are still in it: " + PidList(pids));

@@ -299,6 +299,7 @@ TEST_P(MemoryMoveTest, NoOtherCpusetIsWrittenMeanwhile) {
   EXPECT_EQ(Code::kBusy, FailureOf(CpusOnly("2"), kOther));
   EXPECT_EQ(Code::kBusy, FailureOf(On("1", "0")));
   EXPECT_EQ(Code::kBusy, tree().NarrowCpus(kOther, Cpus("2")).error().code);
+  EXPECT_EQ(Code::kBusy, tree().ReturnToCpuset(kOther, {30}).error().code);
   if (!v2()) {
     EXPECT_EQ(Code::kBusy, tree().Create("kubepods/burstable/podu1/new").error().code);
   }
@@ -308,6 +309,8 @@ TEST_P(MemoryMoveTest, NoOtherCpusetIsWrittenMeanwhile) {
   limit.pids_max = 99;
   EXPECT_FALSE(FailureOf(limit, kOther)) << "which is no cpuset";
   EXPECT_TRUE(tree().WriteBeforeRun(kOther, CpusOnly("2"))) << "a runtime waits for it";
+  host_.kernel.EndProcess(30);
+  EXPECT_EQ(Code::kBusy, tree().Remove(kPod).error().code) << "a group of it is being written to";
   executor_.RunAll();
   EXPECT_FALSE(FailureOf(CpusOnly("3"), kOther));
 }
@@ -334,7 +337,7 @@ TEST_P(MemoryMoveTest, WhatFailsIsToldOnceAndTriedAgain) {
 TEST_P(MemoryMoveTest, AGroupThatGoesMeanwhileIsNoFailure) {
   EXPECT_EQ(Code::kBusy, FailureOf(On("1", "1")));
   host_.kernel.EndProcess(30);
-  ASSERT_TRUE(tree().Remove(kContainer));
+  for (const std::string& dir : tree().Dirs(kContainer).dirs) ASSERT_TRUE(host_.fs.RemoveDir(dir));
   executor_.RunAll();
   EXPECT_EQ(1, answers_);
   EXPECT_EQ(Code::kNotFound, FailureOf(On("1", "1")));

@@ -12,11 +12,13 @@
 #include "base/result.h"
 #include "host/event_loop/executor.h"
 #include "host/event_loop/task_scope.h"
+#include "host/os/path.h"
 
 namespace berth::cgroup {
 
-/// One at a time: every write to a cpuset file of the host waits in the kernel for all migrations that were begun
-/// before it (flush_workqueue in kernel/cgroup/cpuset.c), so others would only wait as well.
+/// One at a time: every write of CPUs or memory nodes to a cpuset of the host, and of a process to cgroup.procs, waits
+/// in the kernel for all migrations that were begun before it (flush_workqueue in kernel/cgroup/cpuset.c), so others
+/// would only wait as well.
 ///
 /// Thread: the loop's only; jobs run on the executor's.
 class MemoryMoves {
@@ -38,6 +40,8 @@ class MemoryMoves {
   bool under_way() const { return !moving_.empty(); }
   /// The group whose memory is being moved. "", the top of the hierarchies, never is.
   bool IsMoving(const std::string& group) const { return under_way() && moving_ == group; }
+  /// The same of one at or below `group`.
+  bool IsMovingIn(const std::string& group) const { return under_way() && os::IsAtOrBelow(moving_, group); }
 
   /// kBusy: `job`, which gives the group these nodes, was begun, or another is under way; to be called again, unless
   /// the group has them by then: what the job failed with is returned once. Requires: in_use().

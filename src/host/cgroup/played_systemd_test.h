@@ -82,6 +82,14 @@ class PlayedSystemd final : public Systemd {
     const auto components = ComponentsOf(Driver::kSystemd, unit);
     return PathOf(Driver::kSystemd, components)->substr(1);
   }
+  template <class Set, class Id>
+  static Set IdsOf(const Property& p) {
+    Set out;
+    const auto bits = std::get<std::vector<std::uint8_t>>(p.value);
+    for (std::uint32_t i = 0; i < bits.size() * 8; ++i)
+      if ((bits[i / 8] >> i % 8 & 1) != 0) out.Insert(Id{i});
+    return out;
+  }
   Result<void> Apply(const std::string& path, const Property& p, const std::vector<Property>& all) {
     const std::string dir = "sys/fs/cgroup/" + path + "/";
     const auto number = [&](std::string_view name) -> std::uint64_t {
@@ -89,13 +97,9 @@ class PlayedSystemd final : public Systemd {
         if (other.name == name) return std::get<std::uint64_t>(other.value);
       return 0;
     };
-    if (p.name == "AllowedCPUs") {
-      CpuSet cpus;
-      const auto bits = std::get<std::vector<std::uint8_t>>(p.value);
-      for (std::uint32_t i = 0; i < bits.size() * 8; ++i)
-        if ((bits[i / 8] >> i % 8 & 1) != 0) cpus.Insert(CpuId{i});
-      return world_.fs.Write(dir + "cpuset.cpus", FormatIds(cpus));
-    }
+    if (p.name == "AllowedCPUs") return world_.fs.Write(dir + "cpuset.cpus", FormatIds(IdsOf<CpuSet, CpuId>(p)));
+    if (p.name == "AllowedMemoryNodes")
+      return world_.fs.Write(dir + "cpuset.mems", FormatIds(IdsOf<NodeSet, NumaId>(p)));
     if (p.name == "CPUWeight") return world_.fs.Write(dir + "cpu.weight", std::to_string(number("CPUWeight")));
     if (p.name == "MemoryMax") return world_.fs.Write(dir + "memory.max", std::to_string(number("MemoryMax")));
     if (p.name == "CPUQuotaPerSecUSec") {

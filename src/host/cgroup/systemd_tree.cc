@@ -40,6 +40,7 @@ class SystemdTree final : public Tree {
   const Layout& layout() const override { return tree_->layout(); }
   Result<void> Create(std::string_view path) override;
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
+  Result<void> MoveMemory(std::string_view path, const CgroupValues& values) override;
   Result<CgroupValues> Read(std::string_view path) override { return tree_->Read(path); }
   Result<CpuSet> ReadCpus(std::string_view path) override {
     BERTH_RETURN_IF_ERROR(CheckSettled(path));
@@ -80,10 +81,14 @@ class SystemdTree final : public Tree {
   }
   void Rest() override { asker_.Rest(); }
   void WaitBehind(event_loop::Executor& executor, std::function<void()> answered) override {
+    tree_->WaitBehind(executor, answered);
     asker_.Use(executor, std::move(answered));
   }
-  bool asking() override { return asker_.in_use() && (asker_.asking() || !entering_.empty()); }
-  void WaitHere() override { asker_.Leave(); }
+  bool asking() override { return asker_.in_use() && (asker_.asking() || !entering_.empty() || tree_->asking()); }
+  void WaitHere() override {
+    tree_->WaitHere();
+    asker_.Leave();
+  }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_->Children(path); }
   Result<std::vector<std::string>> CpusetChildren(std::string_view path) override {
     return tree_->CpusetChildren(path);
@@ -128,9 +133,10 @@ class SystemdTree final : public Tree {
   std::function<void(os::Millis)> wait_;
   RehearsalFs* fs_ = nullptr;
   std::unique_ptr<Tree> tree_;
-  std::map<std::string, Entering> entering_;                      ///< by full path
-  std::set<std::string> loaded_;                                  ///< slices to be started, not made
-  std::map<std::string, os::Placeholder> places_;                 ///< by full path of the scope each keeps
+  std::map<std::string, Entering> entering_;       ///< by full path
+  std::set<std::string> loaded_;                   ///< slices to be started, not made
+  std::map<std::string, os::Placeholder> places_;  ///< by full path of the scope each keeps
+  std::map<std::string, NodeSet> moved_;           ///< by full path: memory nodes that systemd was not told yet
   std::map<std::pair<std::string, std::string>, Property> said_;  ///< in the Write that is under way
 };
 
@@ -197,6 +203,8 @@ Result<void> SystemdTree::MakeScope(const std::string& full) {
   }
   auto entering = entering_.find(full);
   if (entering == entering_.end()) {
+    if (tree_->asking())
+      return Fail(Code::kBusy, "make scope " + full + ": systemd would wait for memory that is being migrated");
     BERTH_TRY(os::Placeholder place, os::Placeholder::Start());
     entering = entering_.emplace(full, Entering{.place = std::move(place)}).first;
   }
@@ -296,13 +304,31 @@ Result<void> SystemdTree::TellUnit(const Telling& telling) {
   return {};
 }
 
+/// Before systemd is told of the nodes: its only thread would wait for the kernel, and nobody would know for how long.
+/// Should berthd die meanwhile, systemd may write what it knows one day; that is put right as any foreign write is.
+Result<void> SystemdTree::MoveMemory(std::string_view path, const CgroupValues& values) {
+  const std::string full = Full(path);
+  auto begun = tree_->MoveMemory(path, values);
+  if (!begun && begun.error().code == Code::kBusy && values.mems) moved_.insert_or_assign(full, *values.mems);
+  BERTH_RETURN_IF_ERROR(begun);
+  const auto moved = moved_.find(full);
+  if (moved == moved_.end()) return {};
+  const auto now = tree_->ReadCpuset(path);
+  if (!now || now->mems != moved->second) return {};
+  const auto told = TellNotes({{.path = mount_ + "/" + full + "/cpuset.mems", .text = FormatIds(now->mems)}});
+  said_.clear();
+  if (!told) return std::unexpected(told.error());
+  moved_.erase(moved);
+  return {};
+}
+
 /// Rehearses until systemd knows all that would be written. What fails in a rehearsal fails again in earnest, but for
 /// controllers that are not handed down yet: systemd does that only where a unit needs them.
 Result<void> SystemdTree::Tell(std::string_view path, const CgroupValues& values) {
   bool handed_down = false;
   for (;;) {
     fs_->Begin();
-    const auto rehearsed = tree_->Write(path, values);
+    const auto rehearsed = tree_->WriteBeforeRun(path, values);
     const std::vector<RehearsalFs::Note> notes = fs_->End();
     BERTH_TRY(const bool told, TellNotes(notes));
     if (told) continue;
@@ -316,6 +342,7 @@ Result<void> SystemdTree::Tell(std::string_view path, const CgroupValues& values
 
 Result<int> SystemdTree::Write(std::string_view path, const CgroupValues& values) {
   const std::uint64_t before = writes();
+  BERTH_RETURN_IF_ERROR(MoveMemory(path, values));
   auto told = Tell(path, values);
   said_.clear();
   BERTH_RETURN_IF_ERROR(told);
@@ -329,6 +356,7 @@ void SystemdTree::LetGoBelow(std::string_view path) {
   const auto below = [&](const auto& place) { return full.empty() || os::IsAtOrBelow(place.first, full); };
   std::erase_if(places_, below);
   std::erase_if(entering_, below);
+  std::erase_if(moved_, below);
 }
 
 Result<void> SystemdTree::Kill(std::string_view path, os::Millis patience) {
@@ -381,6 +409,7 @@ Result<std::unique_ptr<Tree>> OpenSystemdTree(std::unique_ptr<os::Fs> root_fs, L
   auto out = std::make_unique<SystemdTree>(std::move(systemd), mount, relative, std::move(wait));
   auto fs = std::make_unique<RehearsalFs>(std::move(root_fs));
   RehearsalFs& kept = *fs;
+  doors.for_jobs = &kept.real();
   BERTH_TRY(std::unique_ptr<Tree> files, OpenTreeToLook(std::move(fs), std::move(layout), root, std::move(doors)));
   out->Use(kept, std::move(files));
   auto made = relative.empty() ? Result<void>() : out->Create("");

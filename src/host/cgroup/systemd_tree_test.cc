@@ -296,6 +296,33 @@ TEST_F(SystemdBehindTest, NobodyReadsCpusThatAreJustBeingChanged) {
   EXPECT_EQ("1-2", FormatIds(tree_->ReadCpus(kContainerScope).value_or(CpuSet())));
 }
 
+// It has one thread, which would wait for the kernel, and berthd's would wait at its next write to a cpuset.
+TEST_F(SystemdBehindTest, MemoryIsThereWhenSystemdIsToldOfItsNodes) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
+  executor_.RunAll();
+  TakeCalls();
+  CgroupValues nodes;
+  nodes.mems = *NodeSet::Parse("1");
+  const auto fails_as_busy = [&](std::string_view path, const CgroupValues& values) {
+    const auto written = tree_->Write(path, values);
+    return !written && written.error().code == Code::kBusy && tree_->asking();
+  };
+  EXPECT_TRUE(fails_as_busy(kContainerScope, nodes));
+  EXPECT_EQ("", Value(kContainerScope, "cpuset.mems"));
+  EXPECT_TRUE(fails_as_busy(kPodSlice, SomeValues()));
+  EXPECT_EQ(Code::kBusy, tree_->Create("berth.scope").error().code);
+  EXPECT_EQ(1U, executor_.waiting()) << "systemd is asked nothing meanwhile";
+  executor_.RunAll();
+  EXPECT_EQ("1", Value(kContainerScope, "cpuset.mems"));
+  EXPECT_THAT(TakeCalls(), IsEmpty());
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainerScope, SomeValues()); }));
+  EXPECT_THAT(TakeCalls(), ElementsAre("set berth-u1-web.scope AllowedMemoryNodes",
+                                       "set berth-u1-web.scope MemoryMax CPUWeight AllowedCPUs"))
+      << "with the next CPUs it would write the old ones";
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainerScope, nodes); }));
+  EXPECT_THAT(TakeCalls(), IsEmpty());
+}
+
 TEST_F(SystemdBehindTest, LeftItWaitsItselfAgain) {
   tree_->WaitHere();
   ASSERT_TRUE(tree_->Create(kContainerScope));

@@ -1,4 +1,5 @@
-// Kill and wait functions of a cgroup tree, replaced by tests so that those do neither. Internal to this folder.
+// How a cgroup tree kills and waits, replaced by tests so that it does neither, and what it gives to other threads.
+// Internal to this folder.
 #ifndef BERTH_HOST_CGROUP_TREE_DOORS_H_
 #define BERTH_HOST_CGROUP_TREE_DOORS_H_
 
@@ -7,6 +8,7 @@
 
 #include "base/result.h"
 #include "host/os/clock.h"
+#include "host/os/fs.h"
 
 namespace berth::cgroup {
 
@@ -17,6 +19,8 @@ struct TreeDoors {
       kill;
   /// Waits that long.
   std::function<void(os::Millis)> wait;
+  /// The file system for jobs on other threads; nullptr: the tree's own is for all threads.
+  os::Fs* for_jobs = nullptr;
 };
 
 /// The real ones.

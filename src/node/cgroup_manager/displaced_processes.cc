@@ -47,7 +47,7 @@ bool DisplacedProcesses::ReturnToContainers(const os::Slice& slice) {
     const auto pids = looking_->found.find(container.uid);
     if (pids == looking_->found.end()) continue;
     const auto back = site_.tree().ReturnToCpuset(path, pids->second);
-    if (!back) looking_->problems.emplace(path, back.error().message);
+    if (!back && !site_.IsUnderWay(back.error())) looking_->problems.emplace(path, back.error().message);
     if (back && *back > 0) looking_->returned.emplace(path, *back);
     if (slice.over()) return false;
   }
