@@ -152,7 +152,7 @@ void FakeCgroups::Populate(const std::string& dir) {
   }
   if (has("cpuset")) {
     add("cpuset.cpus", (root ? options_.cpus : "") + "\n"), add("cpuset.mems", (root ? options_.mems : "") + "\n");
-    add("cpuset.effective_cpus", ""), add("cpuset.effective_mems", "");
+    add("cpuset.effective_cpus", ""), add("cpuset.effective_mems", ""), add("cpuset.memory_migrate", "0\n");
   }
   if (has("cpu")) add("cpu.shares", "1024\n"), add("cpu.cfs_period_us", "100000\n"), add("cpu.cfs_quota_us", "-1\n");
   if (has("memory")) {

@@ -1,5 +1,5 @@
-// How a cgroup tree kills and waits, replaced by tests so that it does neither, and what it gives to other threads.
-// Internal to this folder.
+// Kill and wait functions of a cgroup tree, replaced by tests so that those do neither, and the file system that it
+// gives to other threads. Internal to this folder.
 #ifndef BERTH_HOST_CGROUP_TREE_DOORS_H_
 #define BERTH_HOST_CGROUP_TREE_DOORS_H_
 

@@ -110,16 +110,18 @@ Result<void> Cpusets::MoveMemories(const Ledger& ledger) {
   for (; !memory_moves_.empty(); memory_moves_.erase(memory_moves_.begin())) {
     for (const auto& [path, group] : table_.containers()) {
       const auto mems = planner_.NodesOf(group, ledger);
-      if (group.uid != *memory_moves_.begin() || !mems) continue;
-      const auto migrates = site_.tree().MigrateMemory(path);
-      if (!migrates && migrates.error().code == Code::kNotFound) continue;
-      BERTH_RETURN_IF_ERROR(migrates);
-      CgroupValues values;
-      values.mems = mems;
-      BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(path, values));
+      if (group.uid == *memory_moves_.begin() && mems) BERTH_RETURN_IF_ERROR(MoveMemory(path, *mems));
     }
   }
   return {};
+}
+
+Result<void> Cpusets::MoveMemory(const std::string& path, const NodeSet& mems) {
+  const auto migrates = site_.tree().MigrateMemory(path);
+  if (!migrates) return migrates.error().code == Code::kNotFound ? Result<void>() : migrates;
+  CgroupValues values;
+  values.mems = mems;
+  return site_.WriteUnlessGone(path, values);
 }
 
 /// Groups a runtime is making, or left half made, or somebody else's, also below containers: whatever they are, they
@@ -261,7 +263,8 @@ Result<void> Cpusets::PlanRepair() {
   return {};
 }
 
-/// Looks at all of the list, then writes what differs.
+/// Looks at all of the list, then writes what differs. A container's memory goes with it: what differs may be a move
+/// that an earlier berthd did not live to finish.
 Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
   while (looking_->next < looking_->list().size()) {
     const auto& [path, cpus] = looking_->list()[looking_->next];
@@ -277,9 +280,15 @@ Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
   looking_->move.reset();
   looking_->cpus_differ.clear();
   for (; !looking_->mems_differ.empty(); looking_->mems_differ.pop_back()) {
+    const auto& [path, mems] = looking_->mems_differ.back();
+    const auto group = table_.containers().find(path);
+    if (group != table_.containers().end() && planner_.NodesOf(group->second, ledger)) {
+      BERTH_RETURN_IF_ERROR(MoveMemory(path, mems));
+      continue;
+    }
     CgroupValues values;
-    values.mems = looking_->mems_differ.back().second;
-    BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(looking_->mems_differ.back().first, values));
+    values.mems = mems;
+    BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(path, values));
   }
   return true;
 }

@@ -108,6 +108,7 @@ class Cpusets {
   Result<bool> GoOnApplying(const Ledger& ledger, const os::Slice& slice);
   Result<void> GiveOwnSets(const WantedCpus& wanted);
   Result<void> MoveMemories(const Ledger& ledger);
+  Result<void> MoveMemory(const std::string& path, const NodeSet& mems);
   void NoteLeft(const WantedCpus& wanted);
   Result<std::optional<CpuSet>> HeldBy(const std::string& path) const;
   Result<bool> GoOnRepairing(const Ledger& ledger, const os::Slice& slice);
