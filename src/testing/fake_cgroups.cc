@@ -138,9 +138,9 @@ void FakeCgroups::Populate(const std::string& dir) {
   if (options_.v2) {
     add("cgroup.subtree_control", "");
     if (!root) add("cgroup.controllers", ""), add("cgroup.kill", "");
+    if (has("cpuset")) add("cpuset.cpus.effective", ""), add("cpuset.mems.effective", "");
     if (root) return;
     if (has("cpuset")) add("cpuset.cpus", "\n"), add("cpuset.mems", "\n");
-    if (has("cpuset")) add("cpuset.cpus.effective", ""), add("cpuset.mems.effective", "");
     if (has("cpuset") && options_.partitions)
       add("cpuset.cpus.partition", "member\n"), add("cpuset.cpus.exclusive", "\n");
     if (has("cpu")) add("cpu.weight", "100\n"), add("cpu.max", "max 100000\n");

@@ -345,8 +345,7 @@ TEST_P(MemoryMoveTest, AGroupThatGoesMeanwhileIsNoFailure) {
 
 TEST_P(MemoryMoveTest, TheTopOfTheHierarchiesIsReadAtAnyTime) {
   Host top({.v2 = v2()}, "");
-  const auto read = top.tree->ReadCpuset("");
-  EXPECT_TRUE(read || read.error().code != Code::kBusy) << read.error().message;
+  EXPECT_TRUE(top.tree->ReadCpuset(""));
 }
 
 TEST_P(MemoryMoveTest, WhoWaitsHereAgainWritesHere) {
