@@ -21,11 +21,12 @@ Result<void> ApiServers::Open() {
   api_ = std::make_unique<LocalApi>(parts_.published, parts_.loop, restart, move, parts_.health, parts_.host.Door(),
                                     &parts_.history, parts_.host.calls(), pod_resources_.get(),
                                     PodFolder(parts_.settings.pod_dir, settings.node_name),
-                                    ApplyRules{.pods = parts_.pods,
+                                    ApplyRules{.pods = parts_.host.HowPodsAreRead(),
                                                .node = parts_.manager.static_pods().options().rules,
                                                .profiles = parts_.host.profiles(),
                                                .node_name = settings.node_name,
-                                               .cluster_domain = parts_.settings.kubelet.cluster_domain});
+                                               .cluster_domain = parts_.settings.kubelet.cluster_domain},
+                                    parts_.host.limits());
   BERTH_TRY(
       server_,
       api::StartServer(

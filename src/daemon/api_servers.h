@@ -36,7 +36,6 @@ struct ApiServersParts {
   history::History& history;
   events::Log& log;
   HealthDoor health;
-  manifest::PodOptions pods;  ///< how strictly manifests are read
   http::LostSocketTeller on_lost_socket;
 };
 

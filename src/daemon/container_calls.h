@@ -16,6 +16,14 @@
 
 namespace berth::daemon {
 
+/// Why the API of a host refuses some calls; "": it does not.
+struct CallLimits {
+  std::string changes{};  ///< of pods
+  std::string logs{};
+  std::string images{};  ///< where there are no ContainerCalls
+  std::string exec{};    ///< likewise
+};
+
 // CommandEnd::exit_code where it is not the command's own.
 inline constexpr int kEndedLateExit = 124;
 inline constexpr int kNotExecutableExit = 126;

@@ -33,7 +33,6 @@ Result<void> Daemon::WatchAll() {
   const auto sync = [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->Tick(now); };
   BERTH_RETURN_IF_ERROR(
       loop_->TakeSignals(kSignals, [this](int signal) BERTH_REQUIRES(loop_thread) { TakeSignal(signal); }));
-  if (feed_) BERTH_RETURN_IF_ERROR(feed_->Start());
   BERTH_RETURN_IF_ERROR(loop_->Watch(host_->runtime().event_fd(), "runtime",
                                      [this](os::MonoTime now)
                                          BERTH_REQUIRES(loop_thread) { manager_->OnRuntime(now); }));
@@ -45,7 +44,11 @@ Result<void> Daemon::WatchAll() {
   if (device_manager::Plugins* const plugins = node_->devices().plugins())
     BERTH_RETURN_IF_ERROR(loop_->Watch(plugins->event_fd(), "device plug-ins",
                                        [this](os::MonoTime) BERTH_REQUIRES(loop_thread) { manager_->OnDevices(); }));
-  BERTH_RETURN_IF_ERROR(WatchPressure());
+  if (pressure_.valid())
+    BERTH_RETURN_IF_ERROR(loop_->Watch(
+        pressure_.get(), "memory pressure",
+        [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->OnMemoryPressure(now); },
+        event_loop::Loop::Ready::kUrgent));
   loop_->Keep("sync", [this]() BERTH_REQUIRES(loop_thread) { return manager_->next_due(); }, sync);
   loop_->Keep(
       "probes", [this]() BERTH_REQUIRES(loop_thread) { return manager_->next_probe(); },
@@ -74,23 +77,12 @@ void Daemon::TakeWrites(os::MonoTime now) {
   node_->OnWrites(writers_->Take(os::Slice(clock, clock.Now() + kPart)), now);
 }
 
-/// Without it the figures are still looked at, only less often.
-Result<void> Daemon::WatchPressure() {
+/// Without them (in a container, say) figures and cpusets are looked at all the same, only less often or later.
+void Daemon::OpenHostWatches() {
   constexpr os::Millis kStall{150};
   constexpr os::Millis kWindow{1'000};
-  if (host_->played()) return {};
-  auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow);
-  if (!trigger) return {};
-  pressure_ = *std::move(trigger);
-  return loop_->Watch(
-      pressure_.get(), "memory pressure",
-      [this](os::MonoTime now) BERTH_REQUIRES(loop_thread) { manager_->OnMemoryPressure(now); },
-      event_loop::Loop::Ready::kUrgent);
-}
-
-/// Without it (in a container, say) cpusets are looked at all the same, only a little later.
-void Daemon::OpenWriters() {
   if (host_->played()) return;
+  if (auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow)) pressure_ = *std::move(trigger);
   auto watch = os::WriteWatch::Open();
   if (!watch) {
     log_.Info(watch.error().message + "; who writes to cgroups of pods will not be named");
@@ -132,9 +124,8 @@ Result<void> Daemon::Run() {
 /// The server's threads must not wait for a loop that is gone, nor for commands in containers.
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
-  if (nri_) nri_->Leave();
-  if (host_ && host_->calls() != nullptr) host_->calls()->GiveUp();
-  if (devices_) devices_->GiveUp();
+  if (front_end_) front_end_->Leave();
+  if (host_) host_->GiveUp();
   if (publishers_) publishers_->GiveUp();
 }
 
@@ -165,10 +156,9 @@ void Daemon::TakeSignal(int signal) {
 
 void Daemon::BeginStop() {
   stopping_ = true;
-  ending_pods_ = settings_.berth.stop_containers_on_exit && watched_ == nullptr;
+  ending_pods_ = settings_.berth.stop_containers_on_exit && front_end_->EndAll();
   notifier_.Send("STOPPING=1");
   log_.Info(ending_pods_ ? "stopping: containers are ended first" : "stopping: containers go on");
-  if (ending_pods_) manager_->StopAll();
 }
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }

@@ -13,15 +13,12 @@
 #include "daemon/api_servers.h"
 #include "daemon/cluster_publishers.h"
 #include "daemon/daemon_host.h"
-#include "daemon/node_devices.h"
+#include "daemon/front_end.h"
 #include "daemon/notify.h"
-#include "daemon/nri_front_end.h"
 #include "daemon/pod_manager.h"
 #include "daemon/published.h"
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
-#include "daemon/source_feed.h"
-#include "frontend/nri_agent/watched_runtime.h"
 #include "host/event_loop/loop.h"
 #include "host/event_loop/worker_pool.h"
 #include "host/os/unique_fd.h"
@@ -56,12 +53,7 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
-  /// Requires: OpenHost was called.
-  manifest::PodOptions HowPodsAreRead() const;
-  Result<void> OpenSources(const std::optional<checkpoint::Saved>& saved) BERTH_REQUIRES(loop_thread);
-  Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenHost(const Machine& machine, bool dry_run);
-  Result<void> OpenNriFrontEnd() BERTH_REQUIRES(loop_thread);
   void OpenPublishers(const std::string& version) BERTH_REQUIRES(loop_thread);
   Result<void> OpenEvents() BERTH_REQUIRES(loop_thread);
   Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved)
@@ -72,9 +64,8 @@ class Daemon {
 
   // daemon.cc
   Result<void> WatchAll() BERTH_REQUIRES(loop_thread);
-  Result<void> WatchPressure() BERTH_REQUIRES(loop_thread);
   void TakeWrites(os::MonoTime now) BERTH_REQUIRES(loop_thread);
-  void OpenWriters() BERTH_REQUIRES(loop_thread);
+  void OpenHostWatches() BERTH_REQUIRES(loop_thread);
   void TakeSignal(int signal) BERTH_REQUIRES(loop_thread);
   void Reload() BERTH_REQUIRES(loop_thread);
   void TakeSettings(Result<Settings> loaded) BERTH_REQUIRES(loop_thread);
@@ -99,21 +90,18 @@ class Daemon {
   std::unique_ptr<checkpoint::Store> store_;
   std::unique_ptr<os::WorkNotes> work_notes_;
   std::unique_ptr<DaemonHost> host_;
-  nri_agent::WatchedRuntime* watched_ = nullptr;  // host_'s runtime, beside a kubelet
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
   std::vector<Event> untold_ BERTH_GUARDED_BY(loop_thread);  // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
-  std::optional<NodeDevices> devices_;     // nullopt: its pods are not Berth's
   std::unique_ptr<core::Node> node_;
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
-  std::unique_ptr<SourceFeed> feed_;
   std::unique_ptr<event_loop::WorkerPool> pool_;   // its jobs and ends are of the parts above
   std::unique_ptr<ClusterPublishers> publishers_;  // null: nothing is published
   std::unique_ptr<ApiServers> servers_;            // look at what the above counted
-  std::unique_ptr<NriFrontEnd> nri_;               // null: Berth runs the pods
+  std::unique_ptr<FrontEnd> front_end_;
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_ BERTH_GUARDED_BY(loop_thread){};

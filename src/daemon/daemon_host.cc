@@ -4,7 +4,9 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/host_groups.h"
+#include "daemon/manifest_front_end.h"
 #include "daemon/node_storage.h"
+#include "daemon/nri_front_end.h"
 #include "host/cgroup/systemd.h"
 #include "host/os/capabilities.h"
 #include "host/os/host.h"
@@ -25,22 +27,37 @@ cri::Features FeaturesPlayed(const Settings& settings) {
 
 }  // namespace
 
-TreeDoor DaemonHost::DoorToHost(const Settings& settings) const {
+manifest::PodOptions DaemonHost::HowPodsAreRead() const {
+  manifest::PodOptions out = PodRules(settings_, played());
+  out.cni_reads_annotations = features_.cni_reads_annotations;
+  out.cni_limits_bandwidth = features_.cni_limits_bandwidth;
+  return out;
+}
+
+void DaemonHost::GiveUp() {
+  if (calls_) calls_->GiveUp();
+  if (devices_) devices_->GiveUp();
+}
+
+Result<std::unique_ptr<FrontEnd>> DaemonHost::OpenFrontEnd(const FrontEndParts& parts) {
+  return ManifestFrontEnd::Open(parts, *runtime_, HowPodsAreRead());
+}
+
+TreeDoor DaemonHost::DoorToHost() const {
   return {.open = [layout = tree_->layout(), root = names_.root()]() -> Result<std::unique_ptr<cgroup::Tree>> {
             BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
             return cgroup::Tree::OpenToLook(std::move(fs), layout, root);
           },
-          .host_groups = HostGroupsOf(settings, names_),
+          .host_groups = HostGroupsOf(settings_, names_),
           .driver = names_.driver(),
           .reserved = {}};
 }
 
-void DescribeHost(const Settings& settings, NodeSetup& out) {
-  out.static_pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
+void DaemonHost::DescribeHost(NodeSetup& out) const {
+  out.static_pods.storage = StorageForPods(settings_.kubelet, settings_.berth.state_dir);
   out.static_pods.rules.capabilities = os::OwnCapabilities();
-  out.static_pods.rules.has_sandboxes = settings.berth.runtime == "cri";
   out.static_pods.rules.app_armor = os::HasAppArmor();
-  out.node.pods.checkpoints = settings.berth.run_dir + "/pods";
+  out.node.pods.checkpoints = settings_.berth.run_dir + "/pods";
 }
 
 // ---- in memory ---------------------------------------------------------------------------------------------------
@@ -52,12 +69,14 @@ Result<std::unique_ptr<DryRunHost>> DryRunHost::Open(const Settings& settings, c
   out->runtime_name_ = "dry-run";
   out->features_ = FeaturesPlayed(settings);
   out->profiles_ = {.seccomp = "", .app_armor = ""};
+  const std::string why = "this berthd plays a machine (--machine): nothing runs, so there are no ";
+  out->limits_ = {
+      .logs = why + "logs", .images = why + "images", .exec = why + "containers that take a command from outside"};
   return out;
 }
 
 void DryRunHost::Describe(NodeSetup& out) const {
   out.static_pods.rules.capabilities = os::kAllCapabilities;
-  out.static_pods.rules.has_sandboxes = settings_.berth.runtime == "cri" && PlaysRuntime(settings_);
   out.static_pods.rules.app_armor = true;  // of a machine that is played it is not known
 }
 
@@ -87,11 +106,17 @@ Result<std::unique_ptr<KubeletHost>> KubeletHost::Open(const Settings& settings)
   out->runtime_name_ = kBesideKubelet;
   out->runtime_endpoint_ = settings.berth.nri_socket;
   out->profiles_ = {.seccomp = settings.berth.seccomp_dir};
+  const std::string why = "the pods of this node are a kubelet's: use kubectl";
+  out->limits_ = {.changes = why, .images = why, .exec = why};
   return out;
 }
 
+Result<std::unique_ptr<FrontEnd>> KubeletHost::OpenFrontEnd(const FrontEndParts& parts) {
+  return std::make_unique<NriFrontEnd>(parts, *watched_);
+}
+
 void KubeletHost::Describe(NodeSetup& out) const {
-  DescribeHost(settings_, out);
+  DescribeHost(out);
   out.node.LeaveToKubelet();
 }
 

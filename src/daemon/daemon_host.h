@@ -4,6 +4,7 @@
 #define BERTH_DAEMON_DAEMON_HOST_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "base/result.h"
 #include "daemon/apply_check.h"
 #include "daemon/container_calls.h"
+#include "daemon/front_end.h"
+#include "daemon/node_devices.h"
 #include "daemon/settings.h"
 #include "daemon/tree_status.h"
 #include "frontend/nri_agent/watched_runtime.h"
@@ -19,8 +22,11 @@
 #include "host/cgroup/cgroup_names.h"
 #include "host/os/clock.h"
 #include "host/os/fs.h"
+#include "manifest/pod_options.h"
 #include "model/machine.h"
+#include "node/checkpoint/store.h"
 #include "node/core/node_core.h"
+#include "rpc/http/call.h"
 #include "runtime/cri/cri_client.h"
 #include "runtime/lifecycle/runtime.h"
 
@@ -48,12 +54,22 @@ class DaemonHost {
   const std::string& runtime_endpoint() const { return runtime_endpoint_; }  ///< its socket; "": there is none
   const cri::Features& features() const { return features_; }                ///< of the container runtime
   ContainerCalls* calls() { return calls_.get(); }                           ///< nullptr: no container runtime
+  const CallLimits& limits() const { return limits_; }
   const ProfilePlaces& profiles() const { return profiles_; }
   /// The file system "/"; nullptr: nothing of a host is touched.
   os::Fs* root() { return root_.get(); }
   bool played() const { return root_ == nullptr; }
-  /// Its pods are Berth's: so are the devices they get.
-  virtual bool runs_pods() const { return false; }
+  /// How strictly pods for it are read.
+  manifest::PodOptions HowPodsAreRead() const;
+  device_manager::Plugins* plugins() { return devices_ ? devices_->plugins() : nullptr; }  ///< from OpenDevices on
+  /// Commands in containers and calls of plug-ins under way come back at once.
+  void GiveUp();
+
+  /// Opens the front end that brings its pods.
+  virtual Result<std::unique_ptr<FrontEnd>> OpenFrontEnd(const FrontEndParts& parts);
+  /// Devices of its pods are Berth's to give; else nothing is opened. As NodeDevices.
+  virtual void OpenDevices(const Machine&, const std::optional<checkpoint::Saved>&, const http::LostSocketTeller&,
+                           std::vector<std::string>&) {}
 
   /// What a node on it has to know of it.
   virtual void Describe(NodeSetup& out) const = 0;
@@ -70,10 +86,14 @@ class DaemonHost {
   virtual TreeDoor Door() const = 0;
 
  protected:
-  DaemonHost() = default;
+  /// `settings` outlive it.
+  explicit DaemonHost(const Settings& settings) : settings_(settings) {}
   /// A door to the groups of a real host.
-  TreeDoor DoorToHost(const Settings& settings) const;
+  TreeDoor DoorToHost() const;
+  /// What Describe says on a real host, whoever runs its pods.
+  void DescribeHost(NodeSetup& out) const;
 
+  const Settings& settings_;
   std::unique_ptr<os::Fs> root_;
   std::unique_ptr<cgroup::Tree> tree_;
   cgroup::Names names_;
@@ -83,6 +103,8 @@ class DaemonHost {
   cri::Features features_;
   ProfilePlaces profiles_;
   std::unique_ptr<ContainerCalls> calls_;
+  CallLimits limits_;
+  std::optional<NodeDevices> devices_;  // nullopt: its pods are not Berth's
 };
 
 /// Groups and containers in memory.
@@ -95,9 +117,7 @@ class DryRunHost final : public DaemonHost {
   TreeDoor Door() const override;
 
  private:
-  explicit DryRunHost(const Settings& settings) : settings_(settings) {}
-
-  const Settings& settings_;
+  using DaemonHost::DaemonHost;
 };
 
 /// A node whose kubelet runs the pods: of their groups Berth writes CPUs and memory nodes, and nothing else.
@@ -106,19 +126,15 @@ class KubeletHost final : public DaemonHost {
   /// `settings` outlive it.
   static Result<std::unique_ptr<KubeletHost>> Open(const Settings& settings);
 
-  nri_agent::WatchedRuntime& watched() { return *watched_; }  ///< runtime()
+  Result<std::unique_ptr<FrontEnd>> OpenFrontEnd(const FrontEndParts& parts) override;
   void Describe(NodeSetup& out) const override;
-  TreeDoor Door() const override { return DoorToHost(settings_); }
+  TreeDoor Door() const override { return DoorToHost(); }
 
  private:
-  explicit KubeletHost(const Settings& settings) : settings_(settings) {}
+  using DaemonHost::DaemonHost;
 
-  const Settings& settings_;
-  nri_agent::WatchedRuntime* watched_ = nullptr;
+  nri_agent::WatchedRuntime* watched_ = nullptr;  // runtime()
 };
-
-/// What Describe says on a real host, whoever runs its pods.
-void DescribeHost(const Settings& settings, NodeSetup& out);
 
 }  // namespace berth::daemon
 

@@ -1,9 +1,7 @@
 // Daemon: opening everything in an order in which nothing is touched before all that can fail beforehand was tried.
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -45,6 +43,7 @@ NodeSetup SetupOf(const Settings& settings, const Machine& machine, const Daemon
   pods.rules.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules", settings.kubelet_version);
   pods.rules.unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls;
   pods.rules.runtime_classes = settings.berth.runtime_classes;
+  pods.rules.has_sandboxes = host.HowPodsAreRead().run_by == manifest::RunBy::kCri;
   pods.rules.strict_groups = host.features().strict_groups;
   pods.rules.recursive_read_only = host.features().recursive_read_only;
   pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
@@ -84,15 +83,20 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(OpenHost(parts.node.machine(), parts.dry_run));
   // The runtime has the folder's lock.
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir, &start_warnings_));
-  if (watched_ == nullptr) {
-    BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
-    BERTH_RETURN_IF_ERROR(OpenSources(saved));
-  }
+  BERTH_TRY(front_end_, host_->OpenFrontEnd({.settings = settings_,
+                                             .loop = *loop_,
+                                             .executor = pool_->lane(kDiskLane),
+                                             .log = log_,
+                                             .work_notes = *work_notes_,
+                                             .saved = saved,
+                                             .warnings = start_warnings_}));
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
   OpenPublishers(version);
   BERTH_RETURN_IF_ERROR(WatchAll());
-  return watched_ != nullptr ? OpenNriFrontEnd() : Result<void>();
+  BERTH_RETURN_IF_ERROR(front_end_->Start(*node_, *manager_));
+  snapshots_->AddWarnings([this]() BERTH_REQUIRES(loop_thread) { return front_end_->Warnings(); });
+  return {};
 }
 
 /// Of servers' threads to the loop. The servers end before it.
@@ -112,9 +116,7 @@ Health Daemon::HealthNow() const {
   const NodeConditions conditions = node_->Conditions();
   for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
     if (!problem.empty()) out.not_ready.push_back(problem);
-  if (!nri_) return out;
-  out.started = nri_->Started();
-  for (std::string& why : nri_->NotReady()) out.not_ready.push_back(std::move(why));
+  front_end_->AddHealth(out);
   return out;
 }
 
@@ -138,84 +140,21 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                       .history = *history_,
                       .log = log_,
                       .health = [this]() BERTH_REQUIRES(loop_thread) { return HealthNow(); },
-                      .pods = HowPodsAreRead(),
                       .on_lost_socket = LostSocketTeller()});
   return servers_->Open();  // after an error the destructor closes the loop before it ends them
-}
-
-manifest::PodOptions Daemon::HowPodsAreRead() const {
-  manifest::PodOptions out = PodRules(settings_, host_->played());
-  out.cni_reads_annotations = host_->features().cni_reads_annotations;
-  out.cni_limits_bandwidth = host_->features().cni_limits_bandwidth;
-  return out;
-}
-
-/// The folder is there in any case: the API stores its manifests in it.
-Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) {
-  std::set<std::string> running;
-  if (saved)
-    for (const auto& [uid, record] : saved->ledger.pods) running.insert({uid, record.identity, FullName(record)});
-  std::vector<std::unique_ptr<pod_sources::Source>> sources(1);
-  BERTH_TRY(sources.front(), pod_sources::OpenFolder({.path = settings_.pod_dir,
-                                                      .node_name = settings_.berth.node_name,
-                                                      .period = settings_.kubelet.file_check_frequency,
-                                                      .only_trusted = settings_.berth.manifest_owners == "root",
-                                                      .running = running,
-                                                      .notes = work_notes_.get(),
-                                                      .pods = HowPodsAreRead()}));
-  if (!settings_.kubelet.static_pod_url.empty()) {
-    pod_sources::HttpOptions options = UrlOptions(settings_);
-    options.notes = work_notes_.get();
-    options.pods = HowPodsAreRead();
-    BERTH_TRY(sources.emplace_back(), pod_sources::OpenHttp(std::move(options)));
-  }
-  BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources), std::move(running)));
-  feed_ = std::make_unique<SourceFeed>(*loop_, pool_->lane(kDiskLane), std::move(joined),
-                                       [this](auto snapshot, os::MonoTime)
-                                           BERTH_REQUIRES(loop_thread) { manager_->OnSnapshot(std::move(snapshot)); });
-  return {};
-}
-
-/// A folder that cannot be made is looked for again by the source. While pods are held it is not made: an empty folder
-/// would end them all, and it may only have been moved away, or not be mounted yet.
-Result<void> Daemon::MakePodFolder(const std::optional<checkpoint::Saved>& saved) {
-  struct stat info{};
-  if (::stat(settings_.pod_dir.c_str(), &info) == 0) return {};
-  BERTH_TRY(const std::vector<runtime::ContainerStatus> records, host_->runtime().List());
-  if ((saved && !saved->ledger.pods.empty()) || !records.empty()) {
-    start_warnings_.push_back("the pod folder " + settings_.pod_dir +
-                              " is missing although pods of this node are known; they stay until it is back. If they "
-                              "are to end, make an empty folder");
-    return {};
-  }
-  if (auto made = os::MakeDirs(settings_.pod_dir, kPublic); !made) start_warnings_.push_back(made.error().message);
-  return {};
 }
 
 Result<void> Daemon::OpenHost(const Machine& machine, bool dry_run) {
   if (dry_run) {
     BERTH_TRY(host_, DryRunHost::Open(settings_, machine));
   } else if (BesideKubelet(settings_)) {
-    BERTH_TRY(std::unique_ptr<KubeletHost> host, KubeletHost::Open(settings_));
-    watched_ = &host->watched();
-    host_ = std::move(host);
+    BERTH_TRY(host_, KubeletHost::Open(settings_));
   } else {
     BERTH_TRY(
         host_,
         OwnHost::Open(
             {.settings = settings_, .executor = pool_->lane(kDiskLane), .log = log_, .warnings = start_warnings_}));
   }
-  return {};
-}
-
-Result<void> Daemon::OpenNriFrontEnd() {
-  BERTH_TRY(nri_, NriFrontEnd::Open({.settings = settings_.berth,
-                                     .loop = *loop_,
-                                     .executor = pool_->lane(kDiskLane),
-                                     .node = *node_,
-                                     .runtime = *watched_,
-                                     .log = log_}));
-  snapshots_->AddWarnings([this]() BERTH_REQUIRES(loop_thread) { return nri_->Warnings(); });
   return {};
 }
 
@@ -241,8 +180,7 @@ Result<void> Daemon::OpenEvents() {
 Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
   log_.Info(fmt::format("decides as kubelet {}: {}", Name(settings_.kubelet_version), settings_.kubelet_version_from));
-  if (host_->runs_pods())
-    devices_.emplace(settings_, node.machine(), *host_->root(), saved, LostSocketTeller(), start_warnings_);
+  host_->OpenDevices(node.machine(), saved, LostSocketTeller(), start_warnings_);
   NodeSetup setup = SetupOf(settings_, node.machine(), *host_);
   setup.static_pods.work_notes = work_notes_.get();
   node_ = std::make_unique<core::Node>(core::NodeParts{.store = *store_,
@@ -251,13 +189,13 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = pool_->lane(kDiskLane),
-                                                       .plugins = devices_ ? devices_->plugins() : nullptr},
+                                                       .plugins = host_->plugins()},
                                        node, std::move(setup.node));
   manager_ = std::make_unique<PodManager>(
       *node_, std::move(setup.static_pods),
       pods::PodExecutors{
           .probes = pool_->lane(kProbeLane), .hooks = pool_->lane(kHookLane), .plugins = pool_->lane(kPluginLane)});
-  OpenWriters();
+  OpenHostWatches();
   host_->Connect(*node_);
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));

@@ -178,8 +178,7 @@ Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::st
 }
 
 Result<void> LocalApi::CheckOurs() const {
-  if (published_.Get()->node.status->runtime != kBesideKubelet) return {};
-  return Fail(Code::kUnsupported, "the pods of this node are a kubelet's: use kubectl");
+  return limits_.changes.empty() ? Result<void>() : Fail(Code::kUnsupported, limits_.changes);
 }
 
 Result<StoredPods> LocalApi::ApplyPods(const api::ApplyQuery& query) {
@@ -325,27 +324,18 @@ Result<std::string> LocalApi::FindRunning(const api::ExecQuery& query) const {
                           Name(container->phase), why.empty() ? "" : " (" + why + ")"));
 }
 
-Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
-  if (calls_ != nullptr) return calls_;
-  if (DryRun())
-    return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no " + what);
-  if (auto ours = CheckOurs(); !ours) return std::unexpected(std::move(ours).error());
-  return Fail(Code::kUnsupported, "this berthd runs containers as plain processes (runtime: process): there are no " +
-                                      what + ", which are a container runtime's (runtime: cri)");
+Result<ContainerCalls*> LocalApi::Calls(const std::string& why) const {
+  return calls_ != nullptr ? Result<ContainerCalls*>(calls_) : Fail(Code::kUnsupported, why);
 }
 
 Result<CommandEnd> LocalApi::Exec(const api::ExecQuery& query) {
-  if (calls_ == nullptr && !DryRun() && CheckOurs())
-    return Fail(Code::kUnsupported,
-                "this berthd runs containers as plain processes (runtime: process); in these it runs the commands of "
-                "probes and hooks, and other commands only in those of a container runtime (runtime: cri)");
-  BERTH_TRY(ContainerCalls* const calls, Calls("containers that take a command from outside"));
+  BERTH_TRY(ContainerCalls* const calls, Calls(limits_.exec));
   BERTH_TRY(const std::string id, FindRunning(query));
   return calls->Exec(id, query.command, query.limit, query.caller_fd);
 }
 
 Result<ImageList> LocalApi::Images() {
-  BERTH_TRY(ContainerCalls* const calls, Calls("images"));
+  BERTH_TRY(ContainerCalls* const calls, Calls(limits_.images));
   BERTH_TRY(const std::vector<cri::Image> images, calls->Images());
   ImageList out{.runtime = published_.Get()->node.status->runtime, .endpoint = calls->socket(), .images = {}};
   for (const cri::Image& image : images)
@@ -404,8 +394,7 @@ Result<LogPage> LocalApi::FollowLog(const api::LogQuery& query) {
 }
 
 Result<LogPage> LocalApi::Logs(const api::LogQuery& query) {
-  if (DryRun())
-    return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no logs");
+  if (!limits_.logs.empty()) return Fail(Code::kUnsupported, limits_.logs);
   if (!query.log.empty()) return FollowLog(query);
   BERTH_TRY(const FoundLog found, FindLog(query));
   if (query.follow) followed_.Keep(found.path, os::SystemClock().Now());

@@ -38,7 +38,7 @@ class LocalApi final : public api::Backend {
  public:
   LocalApi(const Published<LoopState>& published, event_loop::Loop& loop, RestartDoor restart, MoveDoor move,
            HealthDoor health, TreeDoor tree, history::History* history, ContainerCalls* calls,
-           const pod_resources::Service* pod_resources, PodFolder folder, ApplyRules rules)
+           const pod_resources::Service* pod_resources, PodFolder folder, ApplyRules rules, CallLimits limits = {})
       : published_(published),
         loop_(loop),
         restart_(std::move(restart)),
@@ -50,7 +50,8 @@ class LocalApi final : public api::Backend {
         calls_(calls),
         pod_resources_(pod_resources),
         folder_(std::move(folder)),
-        rules_(std::move(rules)) {}
+        rules_(std::move(rules)),
+        limits_(std::move(limits)) {}
 
   Result<DaemonStatus> Status() override;
   Result<Health> GetHealth() override;
@@ -79,16 +80,15 @@ class LocalApi final : public api::Backend {
   Result<const PodSnapshot*> Find(const LoopState& state, const std::string& namespace_, const std::string& name) const;
   /// The runtime's id of a container that runs.
   Result<std::string> FindRunning(const api::ExecQuery& query) const;
-  /// Errors: kUnsupported: a kubelet runs the pods.
+  /// Errors: kUnsupported: pods are somebody else's to change.
   Result<void> CheckOurs() const;
-  /// Errors: kUnsupported: there is no container runtime, and so no `what`.
-  Result<ContainerCalls*> Calls(const std::string& what) const;
+  /// Errors: kUnsupported: there is no container runtime, and this is why that is needed.
+  Result<ContainerCalls*> Calls(const std::string& why) const;
   Result<StoredPods> Apply(const api::ApplyQuery& query);
   manifest::Reading ReadRequest(const api::ApplyQuery& query, const LoopState& state) const;
   /// A pod of the node that has the path as a volume and is not `pod`, nor what it replaces; "": there is none.
   std::string OtherUserOf(const LoopState& state, const std::string& path, const Pod& pod) const;
   Result<Outlook> ExplainOne(const api::ExplainQuery& query);
-  bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }
   /// Log of one attempt of a container.
   struct FoundLog {
     std::string path;
@@ -109,6 +109,7 @@ class LocalApi final : public api::Backend {
   const pod_resources::Service* pod_resources_;
   PodFolder folder_;
   const ApplyRules rules_;
+  const CallLimits limits_;
   FollowedLogs followed_;
   /// What a large manifest becomes takes many times its memory: one is read at a time, through whatever server it came.
   Mutex large_manifest_;

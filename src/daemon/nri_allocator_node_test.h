@@ -48,8 +48,9 @@ struct NriAllocatorTest : ::testing::Test {
     node_options.LeaveToKubelet();
     manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
                                             host.node, node_options, host.pod_options);
+    manager->set_on_turn([this] { manager->core().recovery().WatchAll(); });
     ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
-    manager->core().recovery().WatchAll();
+    manager->set_on_turn([] {});
     agent =
         std::make_unique<nri_agent::NriAllocator>(manager->core(), *watched, std::move(options), [this] { ++joins; });
     auto groups = nri_agent::NewGroups::Open(

@@ -11,6 +11,7 @@
 #include "base/loop_thread.h"
 #include "base/result.h"
 #include "config/berth_config.h"
+#include "daemon/front_end.h"
 #include "daemon/pod_specs.h"
 #include "frontend/nri_agent/loop_handler.h"
 #include "frontend/nri_agent/new_groups.h"
@@ -24,35 +25,25 @@
 
 namespace berth::daemon {
 
-/// What it works with; all outlive it. The loop is closed before it goes.
-struct NriFrontEndParts {
-  const config::BerthConfiguration& settings;
-  event_loop::Loop& loop;
-  event_loop::Executor& executor;
-  core::Node& node;  ///< of `runtime`, and recovered
-  nri_agent::WatchedRuntime& runtime;
-  events::Log& log;
-};
-
-/// Thread: the loop's only.
-class NriFrontEnd {
+class NriFrontEnd final : public FrontEnd {
  public:
-  /// Tells the loop what it waits for, and joins the runtime as soon as that listens. Errors: of starting threads; the
-  /// loop must not turn any more then.
-  static Result<std::unique_ptr<NriFrontEnd>> Open(const NriFrontEndParts& parts) BERTH_REQUIRES(loop_thread);
-  NriFrontEnd(const NriFrontEnd&) = delete;
-  NriFrontEnd& operator=(const NriFrontEnd&) = delete;
+  /// `runtime` is that of the node.
+  NriFrontEnd(const FrontEndParts& parts, nri_agent::WatchedRuntime& runtime)
+      : settings_(parts.settings.berth),
+        loop_(parts.loop),
+        executor_(parts.executor),
+        log_(parts.log),
+        runtime_(runtime) {}
 
-  /// As NriAllocator's.
-  bool Started() const BERTH_REQUIRES(loop_thread) { return agent_.Started(); }
-  std::vector<std::string> NotReady() const BERTH_REQUIRES(loop_thread) { return agent_.NotReady(); }
-  /// What an operator should know now, a sentence each.
-  std::vector<std::string> Warnings() const BERTH_REQUIRES(loop_thread);
-  /// The runtime is left for good; no call of it waits for the loop any more.
-  void Leave() { plugin_.reset(); }
+  /// Joins the runtime as soon as that listens. Errors: of starting threads.
+  Result<void> Start(core::Node& node, PodManager& manager) override BERTH_REQUIRES(loop_thread);
+  bool EndAll() override { return false; }
+  /// The runtime is left for good.
+  void Leave() override { plugin_.reset(); }
+  void AddHealth(Health& health) const override BERTH_REQUIRES(loop_thread);
+  std::vector<std::string> Warnings() const override BERTH_REQUIRES(loop_thread);
 
  private:
-  explicit NriFrontEnd(const NriFrontEndParts& parts);
   void Tell(bool warning, const std::string& reason, const std::string& message) BERTH_REQUIRES(loop_thread);
   void OpenNewGroups() BERTH_REQUIRES(loop_thread);
   void OpenPodSpecs() BERTH_REQUIRES(loop_thread);
@@ -60,11 +51,16 @@ class NriFrontEnd {
   Result<void> Join() BERTH_REQUIRES(loop_thread);
   void JoinAnew() BERTH_REQUIRES(loop_thread);
 
-  NriFrontEndParts parts_;
+  const config::BerthConfiguration& settings_;
+  event_loop::Loop& loop_;
+  event_loop::Executor& executor_;
+  events::Log& log_;
+  nri_agent::WatchedRuntime& runtime_;
+  core::Node* node_ = nullptr;                      // from Start on, as agent and handler
   std::optional<nri_agent::NewGroups> new_groups_;  // nullopt: the kernel does not tell
-  nri_agent::NriAllocator agent_;
+  std::optional<nri_agent::NriAllocator> agent_;
   std::unique_ptr<PodSpecs> pod_specs_;  // null: no API server is asked for them
-  nri_agent::LoopHandler loop_handler_;
+  std::optional<nri_agent::LoopHandler> loop_handler_;
   std::unique_ptr<nri::Plugin> plugin_;
 };
 

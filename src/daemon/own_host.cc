@@ -81,6 +81,11 @@ Result<void> OwnHost::OpenRuntime(std::vector<std::string>& warnings) {
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime()),
                                                    .executor = executor_,
                                                    .seccomp = SeccompOf(settings_.berth.seccomp_dir)}));
+  const std::string why = "this berthd runs containers as plain processes (runtime: process)";
+  limits_ = {.images = why + ": there are no images, which are a container runtime's (runtime: cri)",
+             .exec = why +
+                     "; in these it runs the commands of probes and hooks, and other commands only in those of a "
+                     "container runtime (runtime: cri)"};
   return {};
 }
 
@@ -105,6 +110,7 @@ Result<void> OwnHost::OpenCri(std::vector<std::string>& warnings) {
                                  .se_linux = os::HasSeLinux()}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
+  ownership_ = &cgroup_manager::OwnsPods();
   runtime_endpoint_ = socket;
   features_ = std::move(opened.features);
   runtime_name_ = opened.version.name + " " + opened.version.version;
@@ -113,9 +119,14 @@ Result<void> OwnHost::OpenCri(std::vector<std::string>& warnings) {
   return {};
 }
 
+void OwnHost::OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved,
+                          const http::LostSocketTeller& on_lost_socket, std::vector<std::string>& warnings) {
+  devices_.emplace(settings_, machine, *root_, saved, on_lost_socket, warnings);
+}
+
 void OwnHost::Describe(NodeSetup& out) const {
-  DescribeHost(settings_, out);
-  if (calls_) out.node.ownership = &cgroup_manager::OwnsPods();
+  DescribeHost(out);
+  out.node.ownership = ownership_;
   out.static_pods.notes = settings_.berth.state_dir + "/pods";
   out.node.pods.pool = settings_.berth.run_dir + "/cpus";
   out.node.pods.value_settings = settings_.berth.run_dir + "/group-values";
@@ -127,7 +138,7 @@ void OwnHost::Connect(core::Node& node) {
 }
 
 TreeDoor OwnHost::Door() const {
-  TreeDoor out = DoorToHost(settings_);
+  TreeDoor out = DoorToHost();
   out.reserved = reserved_;
   return out;
 }

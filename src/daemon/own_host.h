@@ -37,7 +37,8 @@ class OwnHost final : public DaemonHost {
   /// touched. Errors: kInUse (another berthd), kInvalid (settings), kPermission, kUnsupported, kIo.
   static Result<std::unique_ptr<OwnHost>> Open(const OwnHostParts& parts);
 
-  bool runs_pods() const override { return true; }
+  void OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved,
+                   const http::LostSocketTeller& on_lost_socket, std::vector<std::string>& warnings) override;
   void Describe(NodeSetup& out) const override;
   void Connect(core::Node& node) override BERTH_REQUIRES(loop_thread);
   Result<void> EnforceReservations() override BERTH_REQUIRES(loop_thread);
@@ -47,7 +48,7 @@ class OwnHost final : public DaemonHost {
   TreeDoor Door() const override;
 
  private:
-  OwnHost(const Settings& settings, event_loop::Executor& executor) : settings_(settings), executor_(executor) {}
+  OwnHost(const Settings& settings, event_loop::Executor& executor) : DaemonHost(settings), executor_(executor) {}
   Result<void> OpenGroups(const OwnHostParts& parts);
   Result<void> PrepareGroups();
   Result<void> OpenSystemGroup(events::Log& log);
@@ -67,10 +68,10 @@ class OwnHost final : public DaemonHost {
   void RepairReserved() BERTH_REQUIRES(loop_thread);
   void TakeReserved(const ReservedEdits& edits) BERTH_REQUIRES(loop_thread);
 
-  const Settings& settings_;
   event_loop::Executor& executor_;
   core::Node* node_ = nullptr;  // from Connect on
   cgroup::RootClaim claim_;
+  const cgroup_manager::Ownership* ownership_ = &cgroup_manager::OwnsContainers();
   std::vector<std::string> home_groups_;   // where berthd was started
   std::optional<SystemProcesses> system_;  // nullopt: systemCgroups is not set
   std::string system_problem_;             // who could not be moved there last

@@ -142,6 +142,12 @@ void WarnOfLogFolders(Settings& settings) {
                               settings.berth.log_dir);
 }
 
+/// Nobody: a kubelet has its own rules.
+manifest::RunBy RunnerOf(const std::string& runtime) {
+  if (runtime == "cri") return manifest::RunBy::kCri;
+  return runtime == "process" ? manifest::RunBy::kProcess : manifest::RunBy::kNobody;
+}
+
 }  // namespace
 
 Result<Settings> LoadSettings(const CommandLine& line) {
@@ -218,8 +224,7 @@ pod_sources::HttpOptions UrlOptions(const Settings& settings) {
 
 manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
   manifest::PodOptions out;
-  if (!dry_run || PlaysRuntime(settings))
-    out.run_by = settings.berth.runtime == "cri" ? manifest::RunBy::kCri : manifest::RunBy::kProcess;
+  if (!dry_run || settings.berth.names_runtime) out.run_by = RunnerOf(settings.berth.runtime);
   out.refuse_unsupported = settings.berth.unsupported_fields == "refuse";
   out.se_linux = dry_run || os::HasSeLinux();  // of a machine that is played it is not known
   out.node_name = settings.berth.node_name;

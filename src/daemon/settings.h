@@ -82,10 +82,8 @@ std::uint64_t LongestLogOf(const Settings& settings);
 /// Of staticPodURL. Requires: it is set.
 pod_sources::HttpOptions UrlOptions(const Settings& settings);
 
-/// A dry run refuses what the runtime would refuse that the settings name.
-inline bool PlaysRuntime(const Settings& settings) { return settings.berth.names_runtime && !BesideKubelet(settings); }
-
-/// How strictly the node reads pods. A dry run of no named runtime only looks at them.
+/// How strictly the node reads pods. A dry run refuses what the runtime would refuse that the settings name; of none
+/// that is named it only looks at them.
 manifest::PodOptions PodRules(const Settings& settings, bool dry_run);
 
 struct NodeParts {
