@@ -182,7 +182,7 @@ int CheckConfig(const CommandLine& line) {
   const auto parts = LoadNode(*settings);
   problems.Take(parts);
   std::optional<cgroup::Driver> driver;
-  if (parts ? !parts->dry_run : settings->machine == "host" && !settings->dry_run) {
+  if (parts ? !parts->dry_run : !IsPlayed(*settings)) {
     const auto found = FindDriver(*settings);
     if (problems.Take(found)) driver = *found;
   }

@@ -162,8 +162,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (further.Take(name)) out.berth.node_name = *std::move(name);
   out.machine = line.machine.value_or("host");
   out.dry_run = line.dry_run;
-  const bool elsewhere = out.dry_run || out.machine != "host";
-  KubeletVersionChoice version = KubeletVersionOf(out, elsewhere);
+  KubeletVersionChoice version = KubeletVersionOf(out, IsPlayed(out));
   out.kubelet_version = version.version;
   out.kubelet_version_from = std::move(version.from);
   out.kubelet_version_certain = version.certain;
@@ -192,7 +191,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   out.shim = line.shim ? os::SeenFrom(cwd, *line.shim) : BesideOwnProgram();
   CheckTogether(out, further);
   WarnOfLogFolders(out);
-  if (elsewhere && !line.state_dir)
+  if (IsPlayed(out) && !line.state_dir)
     further.Add(
         {Code::kInvalid, 0, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir"});
   // Whoever mends these is told at once of what a start would find next.

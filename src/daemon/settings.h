@@ -73,6 +73,9 @@ inline constexpr const char* kBesideKubelet = "nri";
 /// A kubelet runs the pods of this node: Berth only says where their containers go.
 inline bool BesideKubelet(const Settings& settings) { return settings.berth.runtime == kBesideKubelet; }
 
+/// Asked to touch nothing of this host.
+inline bool IsPlayed(const Settings& settings) { return settings.dry_run || settings.machine != "host"; }
+
 /// Folder of the pods' output, and of the links to it.
 std::string PodLogsOf(const Settings& settings);
 std::string LogLinksOf(const Settings& settings);

@@ -112,8 +112,9 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   CheckFolder("state directory", "--state-dir", settings.berth.state_dir, out);
   CheckFolder("run directory", "--run-dir", settings.berth.run_dir, out);
   CheckFolder("folder of the socket", "--socket", os::FolderOf(settings.berth.socket), out);
-  if (settings.dry_run || settings.machine != "host") return out;
-  if (!BesideKubelet(settings))  // whose containers log as the kubelet says
+  if (IsPlayed(settings)) return out;
+  const bool kubelets = BesideKubelet(settings);
+  if (!kubelets)  // whose containers log as the kubelet says
     CheckFolder("log directory", "--log-dir", PodLogsOf(settings), out);
   auto fs = os::OpenFs("/");
   if (!fs) return out;  // told by whoever needs it
@@ -130,7 +131,7 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   std::set<std::string> seen;
   for (const cgroup::ControllerMount& mount : layout->controllers) {
     const bool first = seen.insert(mount.mount).second;
-    if (BesideKubelet(settings)) {
+    if (kubelets) {
       if (first && mount.read_only) out.push_back(IsReadOnly(mount));
       if (mount.controller == "cpuset" && !mount.read_only) CheckKubeletsHierarchy(mount, root, out);
     } else if (first) {
