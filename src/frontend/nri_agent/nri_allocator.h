@@ -1,5 +1,4 @@
-// Placement of a kubelet's containers over NRI: decides when the runtime asks, and keeps them on their CPUs. Design:
-// docs/design/nri.md.
+// NRI agent: answers a kubelet's runtime, which asks where each of its containers goes. Design: docs/design/nri.md.
 //
 //   create  decided -> ledger saved -> others narrowed in the kernel -> answered: the container is made with its CPUs
 //   start   its group is there: what it holds is compared with what it shall hold -> answered: it runs
@@ -7,35 +6,27 @@
 #ifndef BERTH_FRONTEND_NRI_AGENT_NRI_ALLOCATOR_H_
 #define BERTH_FRONTEND_NRI_AGENT_NRI_ALLOCATOR_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "base/result.h"
+#include "frontend/nri_agent/awaited_devices.h"
+#include "frontend/nri_agent/awaited_specs.h"
+#include "frontend/nri_agent/conflict_watch.h"
+#include "frontend/nri_agent/container_groups.h"
+#include "frontend/nri_agent/container_placer.h"
 #include "frontend/nri_agent/device_reports.h"
-#include "frontend/nri_agent/known_pod_specs.h"
+#include "frontend/nri_agent/inventory_gate.h"
+#include "frontend/nri_agent/inventory_sync.h"
 #include "frontend/nri_agent/new_groups.h"
 #include "frontend/nri_agent/nri_session.h"
-#include "frontend/nri_agent/placement_conflicts.h"
+#include "frontend/nri_agent/pod_departures.h"
+#include "frontend/nri_agent/reported_pods.h"
 #include "frontend/nri_agent/tracked_containers.h"
 #include "frontend/nri_agent/watched_runtime.h"
-#include "host/event_loop/task_scope.h"
 #include "host/os/clock.h"
-#include "model/decision.h"
-#include "model/kubelet_version.h"
 #include "node/core/node_core.h"
-#include "node/ledger/placement_request.h"
-#include "node/pods/managed_pod.h"
 #include "rpc/nri/handler.h"
 
 namespace berth::nri_agent {
@@ -73,10 +64,10 @@ class NriAllocator {
   void Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container);
 
   /// An API server's word about a pod of this node: first, or anew. Requires: its uid is the one the node knows it by.
-  void SetSpec(const Pod& pod);
-  void ForgetSpec(const std::string& name_space, const std::string& name);
+  void SetSpec(const Pod& pod) { specs_.Set(pod); }
+  void ForgetSpec(const std::string& name_space, const std::string& name) { pods_.ForgetSpec(name_space, name); }
   /// Whether all pods of the node that the API server has were told of, and each new one will be.
-  void FollowsSpecs(bool follows);
+  void FollowsSpecs(bool follows) { specs_.Follow(follows); }
 
   /// A group below a pod's has come, or its CPUs were written, and the table does not have it: a sandbox's, or one made
   /// while no runtime asks. It is kept off the CPUs of others at once, as what it holds there is known, else to the
@@ -97,137 +88,31 @@ class NriAllocator {
   std::vector<std::string> Warnings() const;
 
  private:
-  static constexpr os::Millis kBetweenLooksAtKubelet{10'000};
-  /// "": it may be made; else why not.
-  using Placed = std::function<void(const std::string& why_not)>;
-  using Call = std::move_only_function<void()>;
-  /// A call that waits for what somebody else says of its pod.
-  struct Awaiting {
-    enum class What { kSpec, kDevices };
-    std::string uid;
-    What what;
-    os::MonoTime until;
-    Call call;
-  };
-
-  Synchronizing* looking() { return session_.As<Synchronizing>(); }
-  const Synchronizing* looking() const { return session_.As<Synchronizing>(); }
-  bool deciding() const { return looking() && !looking()->saved; }
   bool aside() const { return session_.As<Aside>() != nullptr; }
-  bool Waits(Call call);
-  bool PassesLook(const nri::Pod& pod, const nri::Container& container);
-  bool PassedLook(const nri::Pod& pod, const nri::Container& container) const;
-  bool AwaitsSpec(const std::string& uid, Call call);
-  void EndAwaiting(const std::function<bool(const Awaiting&)>& over);
-  void EndAwaiting(const std::string& uid, Awaiting::What what);
-  void EndAwaitingInVain(os::MonoTime now);
-  void TellSpecUnknown(const std::string& uid);
-  bool AwaitsDevices(const nri::Pod& pod, const nri::Container& container, Call call);
-  bool HasPlacement(const std::string& uid, const std::string& name) const;
-  void TakeDevices(const std::string& uid, std::optional<PodDevices> devices);
-  void AskForAllDevices();
-  void TakeAllDevices(DevicesByPod all);
-  void TakeChanged(pods::ManagedPod& managed, const Pod& before);
-  pods::ManagedPod& Know(const nri::Pod& pod);
-  TrackedContainer& Know(const nri::Pod& pod, const nri::Container& container);
-  runtime::ContainerStatus StatusOf(const nri::Pod& pod, const nri::Container& container,
-                                    runtime::ContainerState state);
-  void Tell(const nri::Pod& pod, const nri::Container& container, runtime::ContainerState state);
-  void Place(const std::string& uid, const std::string& name, Placed then);
-  void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
-  std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
-  void KeepReason(const std::string& uid, pods::Why why);
-  void ClearReason(const std::string& uid, const std::string& name);
-  static bool HasWish(const Pod& pod, const std::string& name);
-  bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
-  void FindGroups(const nri::Pod& pod, const std::vector<std::string>* listed = nullptr);
-  const std::string* PathOf(const std::string& uid, const std::string& name) const;
-  void PutInPlace(const std::string& uid, const std::string& name, cgroup_manager::Runs runs);
-  bool HasOwn(const std::string& uid, const std::string& name) const;
-  std::string NotInForce() const;
+  void StepAside();
   std::string NotJoined() const;
-  bool KeepApart();
-  void TellOdd(const nri::Container& container);
-  void HasEnded(const nri::Pod& pod, const nri::Container& container);
-  void TellConflict(PlacementConflict how, const nri::Pod& pod, std::string what, const std::string& message);
-  void TellNotMade(const nri::Pod& pod, const nri::Container& container);
-  CpuSet Wanted(const std::string& uid, const std::string& name) const;
-  std::string WhyNotResized(const std::string& uid, const nri::Container& container,
-                            const nri::Resources& wanted) const;
-  nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
+  void EndContainer(const nri::Pod& pod, const nri::Container& container);
 
   template <class T>
   void Answered(const char* call, const nri::Answer<T>& answer, bool well) {
     runtime_.CountAnswer(call, !well, node_.clock().Now() - answer.asked());
   }
 
-  void TakeSandboxGone(const nri::Pod& pod);
-  void Leave(const std::string& uid);
-  void LookForLost(os::MonoTime now);
-  void LookAtEnded(os::MonoTime now);
-  bool HasLostAll(const std::string& uid, const TrackedPod& pod) const;
-  void LookAtLeaving(os::MonoTime now);
-  bool HasLeft(const std::string& uid) const;
-  void Release(const std::string& uid);
-  void Forget(const std::string& uid);
-
-  void GoOnLooking(os::MonoTime now);
-  void LookAt(const nri::Pod& pod, const nri::Container& container);
-  void Recognize(const nri::Pod& pod, const nri::Container& container);
-  bool SandboxLives(const nri::Pod& pod, const std::string& path, const Result<std::vector<std::string>>& groups) const;
-  void LookAtPod(std::size_t index);
-  bool LacksItsCpus(const std::string& uid, const nri::Container& container) const;
-  void EndOthers();
-  void EndUnlisted(const std::set<std::string>& there);
-  void BeginLooking();
-  void TakeIntoLook(const std::string& uid, const std::string& name);
-  void EndLooking();
-  void LookedAt(const Result<void>& saved);
-  void PutDecidedInForce(const os::Slice& slice);
-  void RetainCheckpoints();
-  void RunWaiting();
-
-  void LookAtKubelet(os::MonoTime now);
-  void TakeKubelet(KubeletPlaces now);
-  void TakeKubeletVersion(std::optional<KubeletVersion> now);
-  void StepAside();
-  void GiveAllBack();
-
-  ledger::PlacementRequest RequestFor(const pods::ManagedPod& managed, const std::string& name,
-                                      const allocator::Node& node, Trace* trace) const;
-  std::variant<ledger::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
-                                                 Trace* trace);
-  void TellIgnored(const Pod& pod, const std::string& name);
-  bool MayTryUnplaced() const;
-  void TryUnplaced(os::MonoTime now);
-  void TryAgain(const ContainerKey& who);
-  void PlaceLater(const ContainerKey& who);
-  void TellLate(const ContainerKey& late, std::string_view how);
-
   core::Node& node_;
   WatchedRuntime& runtime_;
-  NriAllocatorOptions options_;
-  std::function<void()> join_anew_;
+  const std::string endpoint_;
   NewGroups* new_groups_ = nullptr;
   TrackedContainers tracked_;
   NriSession session_;
-  std::deque<Call> waiting_;  // until what the runtime has was looked at
-  std::vector<Awaiting> awaiting_;
-  Specs specs_;
-  bool follows_specs_ = false;
-  bool heard_of_specs_ = false;    // whether they can be followed
-  std::set<std::string> leaving_;  // uids
-  /// Pods of which the last container has ended: when it is looked whether the sandbox has gone too, and the next wait.
-  std::map<std::string, std::pair<os::MonoTime, os::Millis>> ended_;
-  std::set<ContainerKey> unplaced_;  // run in the shared pool though they should not
-  bool retry_unplaced_ = false;      // the ledger could not be saved for one of them
-  os::MonoTime next_look_for_lost_{};
-  std::uint64_t freed_ = 0;  // NodeAllocations::freed() when they were tried last
-  PlacementConflicts conflicts_;
-  DeviceReports device_reports_;
-  os::MonoTime next_look_at_kubelet_{};
-  std::optional<KubeletVersion> files_version_;  // by the kubelet's state files
-  event_loop::TaskScope tasks_{node_.executor()};
+  PodDepartures departures_;
+  ReportedPods pods_;
+  ContainerGroups groups_;
+  ContainerPlacer placer_;
+  AwaitedSpecs specs_;
+  AwaitedDevices devices_;
+  InventoryGate gate_;
+  InventorySync sync_;
+  ConflictWatch conflicts_;  // last: calls StepAside while it is made
 };
 
 }  // namespace berth::nri_agent

@@ -13,14 +13,13 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/nri_agent/container_key.h"
 #include "frontend/nri_agent/device_reports.h"
 #include "host/os/clock.h"
 #include "node/ledger/placement_batch.h"
 #include "rpc/nri/handler.h"
 
 namespace berth::nri_agent {
-
-using ContainerKey = std::pair<std::string, std::string>;  // uid, container
 
 /// No runtime has said yet which containers it has.
 struct NotSynchronized {};
@@ -89,6 +88,11 @@ class NriSession {
   template <class State>
   const State* As() const {
     return std::get_if<State>(&knowledge_);
+  }
+  /// What a runtime has, while it is being decided on; nullptr: it is not.
+  Synchronizing* deciding() {
+    auto* const out = As<Synchronizing>();
+    return out != nullptr && !out->saved ? out : nullptr;
   }
   /// Nothing more is waited for at the start: what a runtime had has been looked at, nobody has joined for long, or
   /// Berth has stepped aside.

@@ -1,18 +1,16 @@
-// NriAllocator: pods that leave, when nothing of theirs runs any more.
+#include "frontend/nri_agent/pod_departures.h"
+
 #include <algorithm>
 #include <iterator>
-#include <set>
-#include <utility>
 
-#include "frontend/nri_agent/nri_allocator.h"
 #include "frontend/nri_agent/translate.h"
 
 namespace berth::nri_agent {
 namespace {
 
-constexpr os::Millis kLookAgain{20};  // at groups of a pod that leaves; doubled each time
-constexpr os::Millis kLongestLook{1'000};
-constexpr os::Millis kBetweenLooksForLost{10'000};
+constexpr os::Millis kCheckAgain{20};  // the groups of a pod that leaves; doubled each time
+constexpr os::Millis kLongestDelay{1'000};
+constexpr os::Millis kBetweenSearches{10'000};
 
 bool AllEnded(const TrackedPod& pod) {
   return std::ranges::all_of(pod.containers, [](const auto& entry) { return entry.second.ended; });
@@ -20,24 +18,30 @@ bool AllEnded(const TrackedPod& pod) {
 
 }  // namespace
 
-void NriAllocator::TakeSandboxGone(const nri::Pod& pod) {
+void PodDepartures::OnSandboxGone(const nri::Pod& pod) {
   TrackedPod* const known = tracked_.Find(UidOf(pod));
   if (known == nullptr) return;
   known->sandboxes.erase(pod.id);
   if (!known->sandboxes.empty() || known->leave_at) return;
-  Leave(UidOf(pod));
+  Begin(UidOf(pod));
 }
 
-void NriAllocator::Leave(const std::string& uid) {
+void PodDepartures::OnContainerEnded(const std::string& uid) { ended_[uid] = {node_.clock().Now(), os::Millis(0)}; }
+
+void PodDepartures::Begin(const std::string& uid) {
   TrackedPod& pod = tracked_.Know(uid);
   pod.sandboxes.clear();
   pod.leave_at = node_.clock().Now();
-  pod.leave_delay = kLookAgain;
+  pod.leave_delay = kCheckAgain;
   leaving_.insert(uid);
 }
 
-/// No process is left in the groups below the pod's, whosever they are.
-bool NriAllocator::HasLeft(const std::string& uid) const {
+void PodDepartures::Cancel(const std::string& uid) {
+  tracked_.Know(uid).leave_at.reset();
+  leaving_.erase(uid);
+}
+
+bool PodDepartures::HasLeft(const std::string& uid) const {
   const auto pod = node_.groups().table().pods().find(uid);
   if (pod == node_.groups().table().pods().end()) return true;
   const auto runs = node_.groups().site().tree().HasProcesses(pod->second);
@@ -45,36 +49,36 @@ bool NriAllocator::HasLeft(const std::string& uid) const {
 }
 
 /// Pods of which nothing runs any more though no word of it came.
-void NriAllocator::LookForLost(os::MonoTime now) {
-  if (now < next_look_for_lost_) return;
-  next_look_for_lost_ = now + kBetweenLooksForLost;
+void PodDepartures::FindLost(os::MonoTime now) {
+  if (now < next_search_) return;
+  next_search_ = now + kBetweenSearches;
   for (const auto& [uid, pod] : tracked_.all())
-    if (HasLostAll(uid, pod)) Leave(uid);
+    if (HasLostAll(uid, pod)) Begin(uid);
 }
 
-bool NriAllocator::HasLostAll(const std::string& uid, const TrackedPod& pod) const {
+bool PodDepartures::HasLostAll(const std::string& uid, const TrackedPod& pod) const {
   return AllEnded(pod) && !pod.leave_at && node_.groups().table().pods().contains(uid) && HasLeft(uid);
 }
 
-/// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these looks
-/// LookForLost finds it. While a container is left there is nothing to look for: its end puts the pod in anew.
-void NriAllocator::LookAtEnded(os::MonoTime now) {
+/// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these checks
+/// FindLost finds it. While a container is left there is nothing to look for: its end puts the pod in anew.
+void PodDepartures::CheckEnded(os::MonoTime now) {
   for (auto at = ended_.begin(); at != ended_.end();) {
     auto& [when, delay] = at->second;
     const TrackedPod* const pod = tracked_.Find(at->first);
     bool over = pod == nullptr;
     if (pod != nullptr && when <= now) {
       const bool lost = HasLostAll(at->first, *pod);
-      if (lost) Leave(at->first);
-      delay = std::max(delay * 2, kLookAgain);
+      if (lost) Begin(at->first);
+      delay = std::max(delay * 2, kCheckAgain);
       when = now + delay;
-      over = lost || pod->leave_at || !AllEnded(*pod) || delay > kLongestLook * 5;
+      over = lost || pod->leave_at || !AllEnded(*pod) || delay > kLongestDelay * 5;
     }
     at = over ? ended_.erase(at) : std::next(at);
   }
 }
 
-void NriAllocator::LookAtLeaving(os::MonoTime now) {
+void PodDepartures::CheckLeaving(os::MonoTime now) {
   for (const std::string& uid : std::set<std::string>(leaving_)) {
     TrackedPod& pod = tracked_.Know(uid);
     if (*pod.leave_at > now) continue;
@@ -84,27 +88,27 @@ void NriAllocator::LookAtLeaving(os::MonoTime now) {
       continue;
     }
     pod.leave_at = now + pod.leave_delay;
-    pod.leave_delay = std::min(pod.leave_delay * 2, kLongestLook);
+    pod.leave_delay = std::min(pod.leave_delay * 2, kLongestDelay);
   }
 }
 
-void NriAllocator::Release(const std::string& uid) {
+void PodDepartures::Release(const std::string& uid) {
   auto proposal = node_.allocations().ProposeRelease(uid);
   if (!proposal) {
     if (!node_.allocations().ledger().pods.contains(uid)) return Forget(uid);
-    tracked_.Know(uid).leave_at = node_.clock().Now() + kLookAgain;  // that is being saved, and may fail
+    tracked_.Know(uid).leave_at = node_.clock().Now() + kCheckAgain;  // that is being saved, and may fail
     return;
   }
   const bool committed = node_.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
     TrackedPod* const pod = tracked_.Find(uid);
     if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
     if (saved) return Forget(uid);
-    pod->leave_at = node_.clock().Now() + kLongestLook;
+    pod->leave_at = node_.clock().Now() + kLongestDelay;
   });
-  if (!committed) tracked_.Know(uid).leave_at = node_.clock().Now() + kLongestLook;
+  if (!committed) tracked_.Know(uid).leave_at = node_.clock().Now() + kLongestDelay;
 }
 
-void NriAllocator::Forget(const std::string& uid) {
+void PodDepartures::Forget(const std::string& uid) {
   if (const auto pod = node_.pods().find(uid); pod != node_.pods().end()) {
     node_.events().Normal("Released", pods::ObjectOf(pod->second.pod),
                           "its place is free, the shared pool is " + FormatIds(node_.allocations().SharedCpus()));
@@ -116,6 +120,21 @@ void NriAllocator::Forget(const std::string& uid) {
   tracked_.Forget(uid);
   leaving_.erase(uid);
   node_.Changed();
+}
+
+void PodDepartures::Tick(os::MonoTime now) {
+  FindLost(now);
+  CheckEnded(now);
+  CheckLeaving(now);
+}
+
+os::MonoTime PodDepartures::next_due() const {
+  os::MonoTime out = next_search_;
+  for (const auto& [uid, check] : ended_) out = std::min(out, check.first);
+  for (const std::string& uid : leaving_)
+    if (const auto pod = tracked_.all().find(uid); pod != tracked_.all().end() && pod->second.leave_at)
+      out = std::min(out, *pod->second.leave_at);
+  return out;
 }
 
 }  // namespace berth::nri_agent

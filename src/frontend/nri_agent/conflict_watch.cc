@@ -1,37 +1,68 @@
-// NriAllocator: somebody else places containers.
+#include "frontend/nri_agent/conflict_watch.h"
+
 #include <fmt/core.h>
 
-#include <string>
+#include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "frontend/nri_agent/nri_allocator.h"
 #include "node/ledger/placement_batch.h"
 
 namespace berth::nri_agent {
+namespace {
 
-/// For the warnings, and as the pod's event.
-void NriAllocator::TellConflict(PlacementConflict how, const nri::Pod& pod, std::string what,
-                                const std::string& message) {
+constexpr os::Millis kBetweenReads{10'000};  // of the kubelet's state files
+
+}  // namespace
+
+ConflictWatch::ConflictWatch(core::Node& node, NriSession& session, PodDepartures& departures,
+                             ConflictWatchOptions options)
+    : node_(node),
+      session_(session),
+      departures_(departures),
+      options_(std::move(options)),
+      conflicts_(options_.step_aside),
+      tasks_(node.executor()) {
+  TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
+  next_read_ = node_.clock().Now() + kBetweenReads;
+}
+
+void ConflictWatch::Report(PlacementConflict how, const nri::Pod& pod, std::string what, const std::string& message) {
   conflicts_.Note(how, std::move(what), node_.clock().Now());
   node_.events().Warning(how == PlacementConflict::kWanted ? "CpusetContested" : "ContainerNotMade",
                          "pod/" + pod.name_space + "/" + pod.name, message);
   node_.Changed();
 }
 
-/// A runtime drops a container when a plug-in refuses it, or two of them say where it goes, and tells only who asked.
-void NriAllocator::TellNotMade(const nri::Pod& pod, const nri::Container& container) {
-  TellConflict(
-      PlacementConflict::kNotMade, pod, fmt::format("container {} of {}/{}", container.name, pod.name_space, pod.name),
-      fmt::format(
-          "container {} was told its place, and the runtime dropped it before its start; if the pod's events in "
-          "Kubernetes name two plug-ins that tried to set cpus or mems, take one of them off this node",
-          container.name));
+void ConflictWatch::ReportNotMade(const nri::Pod& pod, const nri::Container& container) {
+  Report(PlacementConflict::kNotMade, pod,
+         fmt::format("container {} of {}/{}", container.name, pod.name_space, pod.name),
+         fmt::format(
+             "container {} was told its place, and the runtime dropped it before its start; if the pod's events in "
+             "Kubernetes name two plug-ins that tried to set cpus or mems, take one of them off this node",
+             container.name));
 }
 
-void NriAllocator::LookAtKubelet(os::MonoTime now) {
-  if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
-  next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
+void ConflictWatch::Tick(os::MonoTime now) {
+  ReadKubelet(now);
+  if (const auto repaired = node_.events().counts().find("CgroupRepaired"); repaired != node_.events().counts().end())
+    conflicts_.NoteRepaired(repaired->second, now);
+  if (HoldsPlacesAside()) ReleaseAll();
+}
+
+os::MonoTime ConflictWatch::next_due() const {
+  os::MonoTime out = options_.kubelet_dir.empty() ? os::MonoTime::max() : next_read_;
+  if (HoldsPlacesAside()) out = std::min(out, std::max(os::MonoTime() + os::Millis(1), node_.allocations().next_try()));
+  return out;
+}
+
+bool ConflictWatch::HoldsPlacesAside() const {
+  const auto* const aside = session_.As<Aside>();
+  return aside != nullptr && aside->holds_places;
+}
+
+void ConflictWatch::ReadKubelet(os::MonoTime now) {
+  if (options_.kubelet_dir.empty() || now < next_read_) return;
+  next_read_ = now + kBetweenReads;
   tasks_.Submit<KubeletPlaces>(
       "the kubelet's state",
       [folder = options_.kubelet_dir]() -> Result<KubeletPlaces> { return ReadKubeletPlaces(folder); },
@@ -41,7 +72,7 @@ void NriAllocator::LookAtKubelet(os::MonoTime now) {
 }
 
 /// Decisions follow at the next start: a version in use is never exchanged under pods that were placed by it.
-void NriAllocator::TakeKubeletVersion(std::optional<KubeletVersion> now) {
+void ConflictWatch::TakeKubeletVersion(std::optional<KubeletVersion> now) {
   if (!now) return;
   const KubeletVersion decides_as = node_.allocations().node().options().kubelet_version;
   if (files_version_ && *files_version_ != *now && *now != decides_as)
@@ -53,36 +84,25 @@ void NriAllocator::TakeKubeletVersion(std::optional<KubeletVersion> now) {
   files_version_ = now;
 }
 
-void NriAllocator::TakeKubelet(KubeletPlaces now) {
+void ConflictWatch::TakeKubelet(KubeletPlaces now) {
   TakeKubeletVersion(now.version);
   const bool placed = conflicts_.kubelet_places();
-  const bool was_aside = aside();
+  const bool was_aside = session_.As<Aside>() != nullptr;
   if (!conflicts_.Take(std::move(now))) return;
   if (conflicts_.kubelet_places())
     node_.events().Warning("KubeletPlaces", node_.ObjectOfNode(), conflicts_.Problem());
   else if (placed)
     node_.events().Normal("KubeletPlacesNoMore", node_.ObjectOfNode(), "the kubelet no longer places containers");
-  if (conflicts_.aside() && !was_aside) StepAside();
+  if (conflicts_.aside() && !was_aside) options_.begin_aside();
   if (!conflicts_.aside() && was_aside) {
     session_.StepBack();
-    join_anew_();
+    options_.join_anew();
   }
   node_.Changed();
 }
 
-/// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
-/// the kubelet gives them something else, which it does at once.
-void NriAllocator::StepAside() {
-  if (new_groups_ != nullptr) new_groups_->End();
-  session_.StepAside();
-  RunWaiting();
-  EndAwaiting([](const Awaiting&) { return true; });
-  for (const auto& [uid, managed] : node_.pods()) node_.groups().table().Forget(uid);
-  unplaced_.clear();
-  leaving_.clear();
-}
-
-void NriAllocator::GiveAllBack() {
+/// All places are free, as far as the ledger can be saved.
+void ConflictWatch::ReleaseAll() {
   if (node_.clock().Now() < node_.allocations().next_try()) return;
   std::vector<std::string> uids;
   for (const auto& [uid, managed] : node_.pods()) uids.push_back(uid);
@@ -92,7 +112,7 @@ void NriAllocator::GiveAllBack() {
     uids.push_back(uid);
   }
   session_.As<Aside>()->holds_places = false;
-  for (const std::string& uid : uids) Forget(uid);
+  for (const std::string& uid : uids) departures_.Forget(uid);
   auto proposal = std::move(none).Propose(node_.ObjectOfNode());
   if (!proposal) return;
   const auto again = [this] {
