@@ -101,8 +101,9 @@ class Node {
   template <class Then>
   bool Release(pods::ManagedPod& managed, Then then) {
     auto proposal = allocations_.ProposeRelease(managed.pod.uid);
-    if (proposal) Commit(managed, *std::move(proposal), std::move(then));
-    return proposal.has_value();
+    if (!proposal) return false;
+    Commit(managed, *std::move(proposal), std::move(then));
+    return true;
   }
   /// A pod was rejected, here or before it came here; `reason` as in its status.
   void CountRejection(std::string_view reason) { allocations_.CountRejection(reason); }
