@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "daemon/fake_node_test.h"
 
@@ -326,6 +327,29 @@ TEST_F(PodManagerTest, WhatAContainerMountsIsMadeAwayFromTheLoopBeforeItStarts) 
   Advance(*manager, std::chrono::seconds(1));
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
   EXPECT_TRUE(std::filesystem::exists(folder));
+}
+
+// A dry run may be given the folders of a berthd that runs pods of the same uids.
+TEST_F(PodManagerTest, VolumesOnDiskAreOfNoPodWhereNoneAreMade) {
+  testkit::TempDir work;
+  world.pod_options.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
+  const std::string folder = work / "disk/uid-web/v";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/large") << std::string(100'000, 'x');
+  Pod pod = MakePod("web", "1");
+  pod.volumes = {{.name = "v",
+                  .kind = Volume::Kind::kEmptyDir,
+                  .host_path = "",
+                  .type = "",
+                  .medium = "",
+                  .size_limit = Quantity::FromUnits(4096)}};
+  for (const bool made : {false, true}) {
+    world.pod_options.notes = made ? work / "pods" : "";
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    Advance(*manager, 2 * world.options.reconcile_period);
+    EXPECT_EQ(made, HasEvent("Evicted"));
+  }
 }
 
 TEST_F(PodManagerTest, AVolumeThatCannotBeMadeIsToldOfAndTriedAgain) {

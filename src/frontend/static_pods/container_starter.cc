@@ -114,7 +114,7 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(const ManagedPod&
   BERTH_RETURN_IF_ERROR(CheckWords(pod));
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   const StaticPodOptions& options = context_.options();
-  if (!options.notes.empty()) {
+  if (context_.makes_volumes()) {
     BERTH_RETURN_IF_ERROR(NotePod(options.notes, {.uid = pod.uid, .log_folder = context_.LogFolder(pod)}));
     BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
     if (!mounted) return std::nullopt;

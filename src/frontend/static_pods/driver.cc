@@ -59,7 +59,7 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice
 /// Containers that wait for a document are tried at once, and volumes show what documents say now.
 void Driver::TakeDocuments(ManagedPod& managed) const {
   context_.StateOf(managed.pod.uid).documents = context_.documents().revision();
-  if (!TakesDocuments(managed.pod)) return;
+  if (!TakesDocuments(managed.pod) || !context_.makes_volumes()) return;
   managed.lifecycle->RetryNow();
   const auto refresh = [pod = managed.pod, folders = context_.options().volumes,
                         facts = context_.FactsFor(managed.pod)] {

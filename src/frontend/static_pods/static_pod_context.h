@@ -43,6 +43,8 @@ class StaticPodContext {
   std::vector<std::string> AddressesOf(const Pod& pod) const;
   /// What its containers may ask for.
   runtime::NodeFacts FactsFor(const Pod& pod) const;
+  /// Pods have volumes and notes on this host's disk. False in a dry run, which neither reads nor writes what is there.
+  bool makes_volumes() const { return !options_.notes.empty(); }
   /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
   std::string WorkKey(const Pod& pod) const;
   bool IsSetAside(const Pod& pod) const;

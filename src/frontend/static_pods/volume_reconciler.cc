@@ -32,7 +32,8 @@ std::vector<VolumeReconciler::Bounded> VolumeReconciler::All() const {
 }
 
 void VolumeReconciler::Look() {
-  if (looking_ || !node_.allocations().node().config().local_storage_capacity_isolation) return;
+  if (looking_ || !context_.makes_volumes()) return;
+  if (!node_.allocations().node().config().local_storage_capacity_isolation) return;
   std::vector<Bounded> all = All();
   if (all.empty()) return;
   looking_ = true;
