@@ -179,10 +179,11 @@ Result<void> HostTree::Create(std::string_view path) {
 Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
   BERTH_TRY(const std::string full, Checked(path));
   BERTH_TRY(const bool migrates, Migrates(full, values));
-  CgroupValues here = values;
-  if (migrates) here.mems.reset();
-  BERTH_TRY(const int writes, WriteBeforeRun(path, here));
-  if (migrates) BERTH_RETURN_IF_ERROR(BeginMove(full, *values.mems));
+  if (!migrates) return WriteBeforeRun(path, values);
+  CgroupValues others = values;
+  others.mems.reset();
+  BERTH_TRY([[maybe_unused]] const int writes, WriteBeforeRun(path, others));
+  BERTH_RETURN_IF_ERROR(BeginMove(full, *values.mems));
   return writes;
 }
 
